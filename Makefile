@@ -1,0 +1,47 @@
+# Everything needs only make and Python 3.11 or newer. `make demo` first; `make check` is what CI runs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+DATA   ?= $(NOUS_EVAL_DATA)
+
+.PHONY: demo up test check lint bench eval lock clean
+
+demo: $(READY)
+	$(BIN)/nous demo
+
+up: $(READY)
+	$(BIN)/nous up
+
+test: $(READY)
+	$(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check:
+	bash .ci/run
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench
+
+eval: $(READY)
+	$(BIN)/python -m tests.evals $(if $(DATA),--data $(DATA))
+
+# The lock is one file for every platform and names no host; `make lock` after changing a dependency.
+lock: $(READY)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras --python-version 3.11 --no-emit-index-url pyproject.toml --output-file requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Nous needs Python 3.11 or newer, and {sys.executable} is {sys.version.split()[0]}; run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) .nous build dist *.egg-info

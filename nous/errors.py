@@ -1,0 +1,28 @@
+"""Everything that can go wrong here and has a name. Each message says what happened, with the values, why most likely, and what to do next.
+
+    NousError
+    ├── UserMistake          the command line prints it as one sentence and exits with 2
+    ├── Misconfigured        a setting or a database that cannot work; refused at start
+    └── Outage               something outside is away (database, broker, embedder, model): wait, never count it, never park for it
+"""
+
+
+class NousError(Exception):
+    """The root of the house's errors."""
+
+
+class UserMistake(NousError):
+    """A person asked for something that cannot be done as asked."""
+
+
+class Misconfigured(NousError):
+    """A setting, or the database it points at, cannot work; nothing was started."""
+
+
+class Outage(NousError):
+    """Something outside is away for now. Work waits for it; nothing is counted, parked or lost."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what} is not answering: {why}")
+        self.what = what
+        self.why = why

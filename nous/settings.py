@@ -1,0 +1,48 @@
+"""Every setting, its unit and its default, read from the environment (`NOUS_...`).
+
+Names end in their unit where they have one. Commands that share a `NOUS_HOME` find the embedded stack that runs there, so
+`database_url` and `redis_url` are only needed for a stack of one's own.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+EmbedderName = Literal["use-multilingual-v3", "minilm-l6-v2", "openai"]
+
+
+class Settings(BaseSettings):
+    """What an operator can set; the environment wins over the defaults below."""
+
+    model_config = SettingsConfigDict(env_prefix="NOUS_", frozen=True, extra="ignore")
+
+    home: Path = Field(default=Path(".nous"), description="Where the embedded stack keeps its data.")
+    database_url: str | None = Field(default=None, description="postgresql://... ; the embedded Postgres when absent.")
+    redis_url: str | None = Field(default=None, description="redis://host:port/db ; the embedded Valkey when absent.")
+
+    embedder: EmbedderName = Field(default="use-multilingual-v3", description="Which embedder gives a fact its vector.")
+    embedder_threads: int = Field(default=1, ge=1, description="CPU threads one embedding batch may use.")
+    embedder_url: str = Field(default="http://127.0.0.1:8080/v1", description="openai: base URL of the embeddings API.")
+    embedder_model: str = Field(default="", description="openai: model name; it is stored with every vector.")
+    embedder_dimension: int = Field(default=0, ge=0, description="openai: length of its vectors.")
+    embedder_api_key: SecretStr = Field(default=SecretStr(""), description="openai: bearer token.")
+    embedder_batch: int = Field(default=128, ge=1, description="openai: most texts in one request.")
+    embedder_timeout_s: float = Field(default=30.0, gt=0, description="openai: time limit of one request.")
+
+    confirm_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
+    check_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
+
+    page: int = Field(default=256, ge=1, le=5000, description="Entries a worker fetches and works at once.")
+    pages_in_flight: int = Field(default=2, ge=1, description="Pages one worker of one process works at the same time.")
+    time_limit_s: float = Field(default=60.0, gt=0, description="Longest a page, or one delivery alone, may be worked.")
+    claim_after_s: float = Field(default=30.0, gt=0, description="Idle time after which a dead replica's work is taken over.")
+    max_attempts: int = Field(default=5, ge=1, description="Failed attempts after which an event is parked.")
+    retry_base_s: float = Field(default=1.0, gt=0, description="Wait before the second attempt; doubles from there, with jitter.")
+    retry_cap_s: float = Field(default=300.0, gt=0, description="Longest wait between attempts.")
+    graceful_s: float = Field(default=20.0, gt=0, description="How long a stop waits for work in flight.")
+    database_pool: int = Field(default=3, ge=1, description="Postgres connections of one worker process; no overflow.")
+
+    log_format: Literal["auto", "human", "json"] = Field(default="auto", description="auto is human on a terminal, JSON elsewhere.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info")
