@@ -1,9 +1,10 @@
 """Everything that can go wrong here and has a name. Each message says what happened, with the values, why most likely, and what to do next.
 
-    NousError
-    ├── UserMistake          the command line prints it as one sentence and exits with 2
-    ├── Misconfigured        a setting or a database that cannot work; refused at start
-    └── Outage               something outside is away (database, broker, embedder, model): wait, never count it, never park for it
+NousError
+├── UserMistake          the command line prints it as one sentence and exits with 2
+├── Misconfigured        a setting or a database that cannot work; refused at start
+├── Outage               something outside is away (database, broker, embedder, model): wait, never count it, never park for it
+└── Contended            two writers met in the database: start again, uncounted
 """
 
 
@@ -26,3 +27,7 @@ class Outage(NousError):
         super().__init__(f"{what} is not answering: {why}")
         self.what = what
         self.why = why
+
+
+class Contended(NousError):
+    """Two writers met (deadlock, lock or statement timeout, serialisation): the loser starts again, uncounted."""

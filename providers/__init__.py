@@ -1,0 +1,56 @@
+"""Models behind two small protocols: an embedder gives a text its vector, a mind says how two facts stand to each other.
+
+embedder   the protocol, its errors, and what all share
+├── bundled            runs here on threads of its own, with one of
+│   ├── use_multilingual   16 languages, the default
+│   └── minilm             English first, an extra
+├── openai_embedder    any server with that API
+└── zero               a hash, for tests and benchmarks
+mind       the protocol; offline is the one without a model
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from nous.settings import Settings
+
+from .embedder import Embedder, EmbeddingMalformed, EmbeddingRefused, Profile
+
+__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Profile", "embedder"]
+
+
+def embedder(settings: Settings) -> Embedder:
+    """The embedder that NOUS_EMBEDDER names, not open yet, with the settings' thresholds where they are set.
+
+    Raises Misconfigured when the settings cannot work. Only the chosen one's libraries are imported, and its model waits for `open`.
+    """
+    match settings.embedder:
+        case "use-multilingual-v3":
+            from . import bundled, use_multilingual
+
+            return bundled.BundledEmbedder(
+                _fitted(use_multilingual.PROFILE, settings), use_multilingual.load, threads=settings.embedder_threads
+            )
+        case "minilm-l6-v2":
+            from . import bundled, minilm
+
+            return bundled.BundledEmbedder(_fitted(minilm.PROFILE, settings), minilm.load, threads=settings.embedder_threads)
+        case "openai":
+            from .openai_embedder import OpenAIEmbedder
+
+            return OpenAIEmbedder.configured(settings)
+        case "zero":
+            from . import zero
+
+            return zero.ZeroEmbedder(_fitted(zero.PROFILE, settings))
+    assert_never(settings.embedder)
+
+
+def _fitted(profile: Profile, settings: Settings) -> Profile:
+    """`profile` with the thresholds an operator set."""
+    confirm, check = settings.confirm_similarity, settings.check_similarity
+    return replace(
+        profile,
+        confirm_similarity=profile.confirm_similarity if confirm is None else confirm,
+        check_similarity=profile.check_similarity if check is None else check,
+    )

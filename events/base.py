@@ -1,0 +1,70 @@
+"""What every event is: a frozen fact in the past tense, about one agent, that happened at a known moment and has one effect.
+
+The stream an event travels on is its class name in snake_case (`FactLearned` on `fact_learned`); it is never typed twice.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from .identity import derived
+
+MAX_CONTENT_CHARACTERS = 8_000
+
+AgentId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$")]
+EventId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Content = Annotated[str, StringConstraints(max_length=MAX_CONTENT_CHARACTERS)]
+ShortText = Annotated[str, StringConstraints(max_length=1_000)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+Provenance = Literal["user_stated", "episode_summary", "assistant_derived"]
+"""Who vouches for a claim, strongest first."""
+
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class Event(BaseModel):
+    """The fields every event carries, or is given on arrival.
+
+    Fields a consumer does not know are ignored, so producers can be upgraded first.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    stream: ClassVar[str]
+
+    event_id: EventId = Field(description="The idempotency key: one effect for each (worker, agent, event_id). Derived when absent.")
+    agent_id: AgentId = Field(description="Whose memory this is; 1 to 128 characters, none of them a control character.")
+    occurred_at: AwareDatetime = Field(description="When it happened, with a time zone. The entry's own time when absent.")
+    caused_by: EventId | None = Field(default=None, description="The event_id this one follows from.")
+    traceparent: ShortText | None = Field(default=None, description="W3C trace context, passed on untouched.")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        """Name the stream after the class."""
+        cls.stream = _WORD.sub("_", cls.__name__).lower()
+
+    @classmethod
+    def derive_id(cls, body: Mapping[str, object], entry_id: str) -> str:
+        """The id of an event that came without one: by default a new one for each stream entry."""
+        return derived(cls.stream, str(body.get("agent_id")), entry_id)
+
+    @classmethod
+    def following(cls, cause: "Event", **fields: object) -> Self:
+        """An event of this class that `cause` led to; its id follows from the cause's, so making it twice is harmless."""
+        return cls.model_validate(
+            {
+                "event_id": derived(cls.stream, cause.agent_id, cause.event_id),
+                "agent_id": cause.agent_id,
+                "occurred_at": cause.occurred_at,
+                "caused_by": cause.event_id,
+                "traceparent": cause.traceparent,
+                **fields,
+            }
+        )
+
+
+def stated(body: Mapping[str, object], *names: str) -> list[str]:
+    """The named fields of a raw body as text, absent ones as empty, for deriving an id."""
+    return ["" if body.get(name) is None else str(body[name]) for name in names]

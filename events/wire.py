@@ -1,0 +1,132 @@
+"""From a stream entry to an event, and back. Any Redis client can publish: one field, `data`, holding a JSON object.
+
+    XADD fact_learned * data '{"fact_id": "...", "content": "...", "agent_id": "..."}'
+
+    fields ──▶ body (bytes) ──▶ JSON object ──▶ cleaned text ──▶ defaults given ──▶ frozen event
+                  │                 │                                                  │
+                  └── MalformedEvent: what is wrong, with the value, and what to send instead ──┘
+
+What Postgres cannot hold is mended, not refused: NUL characters are dropped, lone surrogates become U+FFFD.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from .base import Event
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+MAX_CLOCK_AHEAD = timedelta(minutes=5)
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_FASTSTREAM_MAGIC = b"\x89BIN\r\n\x1a\n"
+
+
+class MalformedEvent(ValueError):
+    """A body that is no event of its stream, and never will be: it is parked at once.
+
+    `agent_id` and `event_id` are what it says of itself, as far as that can be read; empty otherwise.
+    """
+
+    def __init__(self, why: str, body: Mapping[str, object] | None = None) -> None:
+        super().__init__(why)
+        self.agent_id = _readable(body, "agent_id")
+        self.event_id = _readable(body, "event_id")
+
+
+def body_of(fields: Mapping[bytes, bytes]) -> bytes:
+    """The JSON text of an entry: its field `data`, or `__data__` as FastStream publishes it.
+
+    Raises MalformedEvent when there is neither.
+    """
+    if b"data" in fields:
+        return fields[b"data"]
+    if b"__data__" in fields:
+        return _unwrapped(fields[b"__data__"])
+    names = ", ".join(sorted(name.decode(errors="replace")[:40] for name in fields)) or "none"
+    raise MalformedEvent(f"the entry has no field 'data' (its fields: {names}); publish one field 'data' holding a JSON object")
+
+
+def decode(kind: type[Event], body: bytes, entry_id: str) -> Event:
+    """The event of class `kind` in `body`, which came as stream entry `entry_id` ("milliseconds-sequence").
+
+    An absent `event_id` is derived, an absent `occurred_at` is the entry's own time, and a time in the future is capped at
+    the entry's time plus five minutes, so that a wrong clock cannot win for ever. Raises MalformedEvent.
+    """
+    if len(body) > MAX_BODY_BYTES:
+        raise MalformedEvent(f"the body has {len(body):,} bytes and the limit is {MAX_BODY_BYTES:,}; split what you send")
+    fields = _object(body)
+    if fields.get("event_id") is None:
+        fields["event_id"] = kind.derive_id(fields, entry_id)
+    arrived = entry_time(entry_id)
+    if fields.get("occurred_at") is None:
+        fields["occurred_at"] = arrived
+    try:
+        event = kind.model_validate({name: value for name, value in fields.items() if value is not None})
+    except ValidationError as error:
+        raise MalformedEvent(_sentence(kind, error), fields) from None
+    latest = arrived + MAX_CLOCK_AHEAD
+    return event if event.occurred_at <= latest else event.model_copy(update={"occurred_at": latest})
+
+
+def encode(event: Event) -> bytes:
+    """The body that `decode` reads back to the same event."""
+    return event.model_dump_json(exclude_none=True).encode()
+
+
+def entry_time(entry_id: str) -> datetime:
+    """When the broker took the entry in, from its id."""
+    return datetime.fromtimestamp(int(entry_id.split("-")[0]) / 1000, tz=UTC)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(body)
+    except UnicodeDecodeError as error:
+        raise MalformedEvent(f"the body is not UTF-8 (byte {error.start}); publish JSON as UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise MalformedEvent(f"the body is not JSON: {error}; it begins {body[:60]!r}") from None
+    if not isinstance(fields, dict):
+        raise MalformedEvent(f"the body is a JSON {type(fields).__name__}, and an event is a JSON object; it begins {body[:60]!r}")
+    return {name: _storable(value) for name, value in fields.items()}
+
+
+def _storable(value: Any) -> Any:
+    if not isinstance(value, str) or not _UNSTORABLE.search(value):
+        return value
+    paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return paired.replace("\x00", "")
+
+
+def _readable(body: Mapping[str, object] | None, name: str) -> str:
+    value = (body or {}).get(name)
+    return value[:128] if isinstance(value, str) else ""
+
+
+def _sentence(kind: type[Event], error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_url=False, include_context=False)[:3]:
+        where = ".".join(str(part) for part in problem["loc"]) or "body"
+        value = "" if problem["type"] == "missing" else f", got {_shown(problem['input'])}"
+        hint = "; add Z or an offset such as +02:00" if problem["type"] == "timezone_aware" else ""
+        problems.append(f"{where}: {problem['msg'].lower()}{value}{hint}")
+    return f"not a valid {kind.stream}: " + "; ".join(problems)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}... ({len(value) if isinstance(value, str) else len(text):,} characters)"
+
+
+def _unwrapped(envelope: bytes) -> bytes:
+    """The payload of FastStream's binary envelope (magic, version, header offset, data offset); anything else is the payload itself."""
+    if not envelope.startswith(_FASTSTREAM_MAGIC):
+        return envelope
+    start = int.from_bytes(envelope[14:18], "big")
+    if not 18 <= start <= len(envelope):
+        raise MalformedEvent(f"the FastStream envelope points at byte {start} of {len(envelope)}; it was cut on the way")
+    return envelope[start:]

@@ -1,0 +1,145 @@
+"""What English writes in two ways without meaning two things; every list here only lets more pairs agree."""
+
+import re
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+# A text counts as English when these outweigh the words of its neighbours; `a` is a preposition or a verb in half of Europe.
+_SURE = words(
+    "the and of with from that this these she they their them his would could should been which user users lives works likes wants"
+    " prefers uses said says because into than then there when where who whose your you my our being does did its about after before"
+    " playing using wearing working living called people person"
+)
+_LIKELY = words("a is was are were has have had for in on at to by as it he be or not an")
+_NEIGHBOURS = words(
+    "der die das und ist nicht ein eine den dem von mit auf zu im el la los las del es que un una por para con le les des et est dans"
+    " il di che lo gli per sono non o os um uma em não na no do da het een de van op niet en och att är det er og til jest nie się w z"
+    " az egy és ve bir bu va har si ca nu cu mai hij zij je ik men wat yn ar"
+)
+
+
+def is_english(words: set[str]) -> bool:
+    """Whether these lower-case words are surely an English text."""
+    return 2 * len(_SURE & words) + len(_LIKELY & words) - 2 * len(_NEIGHBOURS & words) >= 2
+
+
+ARTICLES = frozenset({"a", "an", "the"})
+# Before these an article is a word like any other: few is not a few, last week not the last week, a number of not the number of.
+ARTICLE_MATTERS_BEFORE = words(
+    "few little bit lot only most more less least last next past previous following other another same first second third fourth fifth"
+    " number majority minority couple half quarter time better worse best worst one and or is was are were to in"
+)
+
+CONTRACTIONS = {
+    "can't": ("can", "not"),
+    "cannot": ("can", "not"),
+    "won't": ("will", "not"),
+    "shan't": ("shall", "not"),
+} | {f"{verb}n't": (verb, "not") for verb in words("do does did is are was were has have had would could should must need might")}
+CONTRACTIONS |= {
+    f"{word}'{end}": (word, full)
+    for end, full, words in (
+        ("m", "am", "i"),
+        ("re", "are", "you we they who there what where how"),
+        ("ve", "have", "i you we they who would could should might must"),
+        ("ll", "will", "i you he she it we they who that there this what"),
+    )
+    for word in words.split()
+}
+APOSTROPHE_S = {f"{word}'s": word for word in words("he she it that there here what where who how when")}  # is, or has before one of these
+HAS_BEFORE = frozenset({"been", "got", "had"})
+
+# One word, written in two ways.
+ONE_WORD = {
+    british: american
+    for pair in words(
+        "somebody/someone anybody/anyone everybody/everyone nobody/no-one mum/mom mums/moms tv/television tvs/televisions okay/ok"
+        " fridge/refrigerator sofa/couch e-mail/email e-mails/emails colour/color colours/colors coloured/colored favourite/favorite"
+        " favourites/favorites favour/favor flavour/flavor flavours/flavors neighbour/neighbor neighbours/neighbors"
+        " neighbourhood/neighborhood labour/labor behaviour/behavior behaviours/behaviors honour/honor humour/humor rumour/rumor"
+        " harbour/harbor centre/center centres/centers theatre/theater theatres/theaters travelling/traveling travelled/traveled"
+        " traveller/traveler cancelled/canceled cancelling/canceling modelling/modeling labelled/labeled organise/organize"
+        " organises/organizes organised/organized organising/organizing organisation/organization organisations/organizations"
+        " realise/realize realises/realizes realised/realized recognise/recognize recognised/recognized specialise/specialize"
+        " specialises/specializes specialised/specialized optimise/optimize optimised/optimized optimising/optimizing"
+        " optimisation/optimization analyse/analyze analysed/analyzed analysing/analyzing apologise/apologize apologised/apologized"
+        " summarise/summarize summarised/summarized prioritise/prioritize prioritised/prioritized customise/customize"
+        " customised/customized finalise/finalize finalised/finalized minimise/minimize minimised/minimized jewellery/jewelry"
+        " aluminium/aluminum defence/defense licence/license moustache/mustache pyjamas/pajamas cosy/cozy sceptical/skeptical"
+        " catalogue/catalog dialogue/dialog fulfil/fulfill enrol/enroll enrolment/enrollment"
+    )
+    for british, american in [pair.split("/")]
+}
+
+_TEENS = "three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+NUMBERS = {"zero": "0", "two": "2"} | {word: str(value) for value, word in enumerate(_TEENS, 3)}
+NUMBERS |= {word: str(value) for word, value in _TENS.items()}
+NUMBERS |= {f"{ten}-{one}": str(_TENS[ten] + value) for ten in _TENS for value, one in enumerate(("one", "two", *_TEENS[:7]), 1)}
+ORDINALS = dict(
+    zip("first third fourth fifth sixth seventh eighth ninth tenth".split(), "1st 3rd 4th 5th 6th 7th 8th 9th 10th".split(), strict=True)
+)
+
+# After a number: the unit, however it is written. Nothing is converted.
+UNITS = {
+    name: unit
+    for unit, names in {
+        "mg": "milligram milligrams mgs",
+        "kg": "kilogram kilograms kilogramme kilogrammes kgs",
+        "km": "kilometer kilometers kilometre kilometres kms",
+        "cm": "centimeter centimeters centimetre centimetres cms",
+        "mm": "millimeter millimeters millimetre millimetres",
+        "ml": "milliliter milliliters millilitre millilitres mls",
+        "GB": "gigabyte gigabytes",
+        "MB": "megabyte megabytes",
+        "TB": "terabyte terabytes",
+        "ms": "millisecond milliseconds",
+        "hours": "hrs",
+        "hour": "hr",
+        "minutes": "min mins",
+        "seconds": "sec secs",
+        "years": "yrs",
+        "lb": "lbs",
+        "feet": "ft",
+        "%": "percent pct",
+    }.items()
+    for name in names.split()
+}
+
+_MONTHS = "january february march april may june july august september october november december".split()
+MONTHS = {name: number for number, name in enumerate(_MONTHS, 1)}
+MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
+# A day before its month is a date after these; elsewhere it may be a count, as in `sold 12 March tickets`.
+BEFORE_A_DATE = words("on by until till from since before after of for between and is was to due dated born through")
+DAYS = words("monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun")
+
+# `said that she` is `said she`.
+SAYING = words(
+    "said says say saying thinks think thought believes believe believed knows know knew mentioned mentions reported reports stated"
+    " states noted notes claimed claims feels felt hopes hoped"
+)
+SUBJECTS = words("he she they we i")
+BE = words("is are was were be been being")
+
+# Words that stand in a row of their own kind: between two of them a hyphen says `to`.
+IN_A_ROW = (
+    frozenset(MONTHS)
+    | DAYS
+    | frozenset(NUMBERS)
+    | frozenset(ORDINALS)
+    | words(
+        "one hundred thousand million billion half spring summer autumn fall winter morning noon afternoon evening night midnight dawn dusk"
+        " north south east west northeast northwest southeast southwest left right low medium high small large start end yes no on off in out"
+        " up down not all none non ex re un co more most less least only very old new win loss lost true false"
+    )
+)
+_PARTS = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
+
+
+def is_open_compound(word: str) -> bool:
+    """Whether this hyphened word may as well be written apart: `long-term`, but not `man-eating`, `mon-fri` or `two-hundred`."""
+    return _PARTS.fullmatch(word) is not None and not any(part in IN_A_ROW or part.endswith(("ing", "ed")) for part in word.split("-"))

@@ -1,0 +1,59 @@
+"""Two readings walked in step, over the few differences that carry no meaning."""
+
+from . import english
+from .reading import ARTICLE, Reading
+
+_DASHES = frozenset({"-", "—"})
+_PLACES = english.words("at in of from with for to by near")
+
+
+def in_step(old: Reading, new: Reading) -> bool:
+    """Whether the two say the same words in the same order; the same either way round."""
+    if old.keys == new.keys:
+        return True
+    left = right = 0
+    while left < len(old.keys) and right < len(new.keys):
+        if old.keys[left] == new.keys[right]:
+            left, right = left + 1, right + 1
+        elif crossed := _bridge(old, left, new, right):
+            left, right = left + crossed[0], right + crossed[1]
+        elif crossed := _bridge(new, right, old, left):
+            left, right = left + crossed[1], right + crossed[0]
+        else:
+            return False
+    return left == len(old.keys) and right == len(new.keys)
+
+
+def _bridge(here: Reading, at: int, there: Reading, opposite: int) -> tuple[int, int] | None:
+    """How many keys to pass here and there, where what stands here may be left out or written otherwise there."""
+    key = here.keys[at]
+    if key == ARTICLE and _may_go(here, at, opposite):
+        return 1, 0
+    if key in _DASHES and here.is_english and _is_pause(here, at):
+        return 1, 0
+    if "-" in key and here.is_english and there.is_english and english.is_open_compound(here.pieces[at]):
+        parts = tuple(here.pieces[at].split("-"))
+        if there.pieces[opposite : opposite + len(parts)] == parts:
+            return 1, len(parts)
+    if "ß" in key and there.pieces[opposite].isupper() and key.replace("ß", "ss") == there.keys[opposite]:
+        return 1, 1
+    return None
+
+
+def _may_go(here: Reading, at: int, opposite: int) -> bool:
+    """`The user` at the start is `User`, and `at the University` is `at University`; but a patient is not patient."""
+    if here.pieces[at].lower() != "the":
+        return False
+    if at == 0:
+        return opposite == 0
+    name = here.pieces[at + 1]
+    return here.pieces[at - 1] in _PLACES and name[:1].isupper() and (not here.is_shouting)
+
+
+def _is_pause(here: Reading, at: int) -> bool:
+    """Whether this dash only pauses: a small word behind it, and not a step in a row such as Monday – Friday."""
+    if not 0 < at < len(here.keys) - 1:
+        return False
+    before, behind = here.pieces[at - 1], here.pieces[at + 1]
+    is_plain = behind.isalpha() and behind.islower() and before.isalpha() and min(len(before), len(behind)) > 1
+    return is_plain and before.lower() not in english.IN_A_ROW and behind not in english.IN_A_ROW

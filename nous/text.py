@@ -1,0 +1,149 @@
+"""What makes two wordings the same text: only differences that never carry meaning are folded.
+
+    raw ──form──▶ one Unicode form, one kind of space, quote, dash and digit ──folded──▶ case folded ──▶ content hash
+
+A hash hit merges two facts with no further look, so less is folded here than a reader would fold: `-5` and `5`, `3.5` and `35`,
+`C` and `C++`, a question and a statement, `Foo.py` and `foo.py`, 5 mW and 5 MW, 10⁵ and 105, `Maße` and `Masse` stay apart.
+Some differences that carry no meaning stay apart with them; they cost a question, not a fact.
+"""
+
+import hashlib
+import re
+import unicodedata
+
+_SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufe0e\ufe0f\ufeff\uffa0"
+    "\u0640"  # the Arabic kashida only stretches a word
+)
+_ONE_SHAPE = {
+    "'": "‘’‚‛ʼʻ´׳",
+    '"': "“”„‟«»〝〞〟״",
+    "-": "‐‑‒–−﹣",
+    "—": "―",
+    "?": "؟⸮",
+    ",": "،٬",
+    ";": "؛",
+    ".": "٫",
+    "%": "٪",
+    "~": "〜",
+    "...": "…",
+}
+_FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_HALF_WIDTH = re.compile("[\uff61-\uff9f\uffa1-\uffdc\uffe8-\uffee]+")
+_FULL_STOPS = ".。।۔።"
+_EDGES = "\"'()[]{}<>.,;:!?、。।۔።「」『』《》〈〉【】"
+
+_BASIC_PLANES = range(0x80, 0x20000)
+MARKS = "".join(chr(code) for code in _BASIC_PLANES if unicodedata.category(chr(code))[0] == "M")
+_LETTER = f"(?:[^\\W\\d_]|[{MARKS}])"
+WORD = re.compile(f"{_LETTER}++(?:['\\-]{_LETTER}++)*+")
+ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\.?")
+_CASELESS_MIXTURE = re.compile(
+    r"\d[\d.,:]*-?(?:st|nd|rd|th|s|am|pm|mg|kg|cm|mm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph)", re.IGNORECASE
+)
+_CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
+
+# Where case is the meaning: it is then kept in the whole text.
+_CASE_IS_CONTENT = re.compile(
+    r"pass ?(?:word|phrase|code|key)|api.?key|case.?sensitiv|capitali[sz]|upper.?case|lower.?case|passwort|kennwort|mot de passe|contraseñ"
+    r"|senha|parola|пароль|κωδικ|şifre|hasło|密码|密碼|口令|パスワード|비밀번호|암호|رمز|כלי?סמ|סיסמ|पासवर्ड|รหัสผ่าน|mật khẩu"
+)
+_CAMELS_OF_TRADE = frozenset(
+    {"iPhone", "iPhones", "iPad", "iPads", "iPod", "iOS", "iCloud", "iMac", "iTunes", "iMessage", "eBay", "macOS", "eBook"}
+)
+_OTHER_IN_CAPITALS = frozenset({"US", "IT", "WHO", "AIDS"})  # not us, it, who, aids
+_OTHER_WHEN_POLITE = frozenset({"Sie", "Ihr", "Ihre", "Ihnen", "Ihrem", "Ihren", "Ihrer", "Ihres", "Lei"})  # you, not they or she
+# After a number another case is another unit, except that these small letters are read as most people mean them.
+_CASED_UNITS = frozenset(
+    {"mw", "mv", "ma", "mj", "mpa", "nm", "ps", "pb", "kb", "mb", "gb", "tb", "kbps", "mbps", "gbps", "kbit", "mbit", "gbit"}
+)
+_MEANT_UNITS = {"kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB", "kB": "KB", "kbps": "Kbps", "mbps": "Mbps", "gbps": "Gbps", "l": "L"}
+
+
+def _one_form() -> dict[int, str]:
+    """Each character that is only another shape of a plainer one, with the plainer one."""
+    table = dict.fromkeys(map(ord, _INVISIBLE), "") | dict.fromkeys(map(ord, _SPACES), " ") | _FULL_WIDTH
+    table |= {ord(shape): plain for plain, shapes in _ONE_SHAPE.items() for shape in shapes}
+    for code in _BASIC_PLANES:
+        if unicodedata.category(chr(code)) == "Nd":
+            table[code] = str(unicodedata.digit(chr(code)))
+    for code in (*range(0xFB50, 0xFDFC), *range(0xFE70, 0xFEFD)):  # Arabic presentation forms
+        table[code] = unicodedata.normalize("NFKC", chr(code))
+    return table
+
+
+_ONE_FORM = _one_form()
+
+
+def form(text: str) -> str:
+    """`text` in one Unicode form, its case kept: what cannot be seen goes, what only looks different is made alike."""
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", text)
+        text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).translate(_ONE_FORM))
+    return " ".join(_CONTROL.sub("", text).split())
+
+
+def fold_case(text: str) -> str:
+    """Full case folding, except that ß stays itself: `in Maßen` is not `in Massen`."""
+    if text.isascii():
+        return text.lower()
+    folded = "ß".join(part.casefold() for part in text.replace("ẞ", "ß").split("ß"))
+    return unicodedata.normalize("NFC", folded).replace("i\u0307", "i")
+
+
+def case_is_content(formed: str) -> bool:
+    """Whether the text is about how something is spelled, as one about a password is."""
+    return _CASE_IS_CONTENT.search(fold_case(formed)) is not None
+
+
+def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
+    """One word with its case folded, or as it stands where case may be its meaning.
+
+    `core` has no punctuation around it, `before` is the word before it, and all letters of a `shouting` text are capitals.
+    """
+    if before[-1:].isdigit() and (len(core) == 1 or core.lower() in _CASED_UNITS):
+        return _MEANT_UNITS.get(core, core)
+    if core.islower():
+        return core if core.isascii() else fold_case(core)
+    if core.istitle() and core.isalpha() and core not in _OTHER_WHEN_POLITE:
+        return fold_case(core)
+    if WORD.fullmatch(core) is None:
+        return fold_case(core) if ACRONYM.fullmatch(core) or _CASELESS_MIXTURE.fullmatch(core) else core
+    if _CAMEL.search(core) and core not in _CAMELS_OF_TRADE:
+        return core
+    if core in _OTHER_IN_CAPITALS and not shouting and before.lower() != "the":
+        return core
+    if core in _OTHER_WHEN_POLITE and before:
+        return core
+    return fold_case(core)
+
+
+def normalise(text: str) -> str:
+    """`text` for comparing by hash: one form, case folded where it carries no meaning, without the full stop at its end."""
+    formed = form(text)
+    if formed[-1:] and formed[-1] in _FULL_STOPS and formed[-2:-1] != formed[-1]:
+        formed = formed[:-1].rstrip()
+    if case_is_content(formed):
+        return formed
+    shouting = formed.isupper()
+    chunks, before = [], ""
+    for chunk in formed.split(" "):
+        core = chunk.strip(_EDGES)
+        chunks.append(chunk.replace(core, folded(core, before, shouting=shouting), 1) if core else chunk)
+        before = core
+    return " ".join(chunks)
+
+
+def content_hash(text: str) -> bytes:
+    """SHA-256 of the normalised text: equal hashes are one wording."""
+    return hashlib.sha256(normalise(text).encode()).digest()
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing is left of `text` once what cannot be seen is gone."""
+    return not form(text)

@@ -1,0 +1,162 @@
+"""The door to Postgres: two kinds of session, and the rules every transaction keeps.
+
+    async with database.read(["agent-7"]) as db:     Read: sees agent-7's rows only, writes nothing
+    async with database.write(["agent-7"]) as db:    Write: holds agent-7's lock until it commits
+    async with database.overview() as db:            Read: an operator's view, every agent, writes nothing
+
+A transaction begins by taking on the role `nous_worker` (or `nous_operator`), which owns nothing and cannot bypass row-level
+security, and by naming the agents it is for: a query that forgets its filter finds those agents' rows, never another's. A
+Write then takes the agents' advisory locks, in sorted order; every search is a later statement than the lock.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any, NewType
+
+from sqlalchemy import event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+
+from nous.errors import Contended, Misconfigured, Outage
+
+Read = NewType("Read", AsyncSession)
+"""A session that looks and does not write."""
+
+Write = NewType("Write", Read)
+"""A session that may also write; it holds the locks of its agents."""
+
+LOCK_TIMEOUT_MS = 20_000
+STATEMENT_TIMEOUT_MS = 30_000
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000  # frees what a stopped process holds
+CONNECT_TIMEOUT_S = 10
+POOL_TIMEOUT_S = 30
+
+CONTENDED_STATES = {"40001", "40P01", "55P03", "57014"}  # serialisation, deadlock, lock timeout, statement timeout
+AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"}  # and every 08xxx
+
+_BEGIN = text(
+    "SELECT set_config('role', :role, true), set_config('nous.agents', CAST(CAST(:agents AS text[]) AS text), true),"
+    " set_config('transaction_read_only', :read_only, true)"
+)
+_LOCK = text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
+
+
+class Database:
+    """A pool of connections to one Nous database."""
+
+    def __init__(self, url: str, *, pool: int) -> None:
+        """`url` is postgresql://...; `pool` is the number of connections, with no overflow."""
+        self._engine = engine(url, pool=pool)
+        self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
+
+    @asynccontextmanager
+    async def read(self, agents: Collection[str]) -> AsyncIterator[Read]:
+        """Look at the memory of `agents` and nobody else's. Raises Outage and Contended."""
+        async with self._transaction("nous_worker", agents, read_only=True) as session:
+            yield Read(session)
+
+    @asynccontextmanager
+    async def write(self, agents: Collection[str]) -> AsyncIterator[Write]:
+        """Write to the memory of `agents`, alone: commits at the end, rolls back on any error. Raises Outage and Contended."""
+        async with self._transaction("nous_worker", agents, read_only=False) as session:
+            await session.execute(_LOCK, {"keys": sorted(lock_key(agent) for agent in agents)})
+            yield Write(Read(session))
+
+    @asynccontextmanager
+    async def queue(self) -> AsyncIterator[Write]:
+        """Write to the workers' own queues (retries, outbox), which belong to no agent. Raises Outage and Contended."""
+        async with self._transaction("nous_worker", (), read_only=False) as session:
+            yield Write(Read(session))
+
+    @asynccontextmanager
+    async def overview(self) -> AsyncIterator[Read]:
+        """Look at every agent's memory, as an operator does. Raises Outage and Contended."""
+        async with self._transaction("nous_operator", (), read_only=True) as session:
+            yield Read(session)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _transaction(self, role: str, agents: Collection[str], *, read_only: bool) -> AsyncIterator[AsyncSession]:
+        session = self._sessions()
+        try:
+            await self._begin(session, role, agents, read_only=read_only)
+            yield session
+            await session.commit()
+        except DBAPIError as error:
+            raise named(error) from error
+        finally:
+            await session.close()  # rolls back what was not committed
+
+    async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool) -> None:
+        try:
+            await session.execute(_BEGIN, {"role": role, "agents": sorted(agents), "read_only": "on" if read_only else "off"})
+        except (DBAPIError, PoolTimeout, OSError) as error:  # OSError: the server did not take the connection
+            raise named(error) from error
+
+
+def engine(url: str, *, pool: int) -> AsyncEngine:
+    """An engine on asyncpg whose connections know vectors and give up in bounded time."""
+    made = create_async_engine(
+        make_url(url).set(drivername="postgresql+asyncpg"),
+        pool_size=pool,
+        max_overflow=0,
+        pool_timeout=POOL_TIMEOUT_S,
+        pool_pre_ping=False,
+        connect_args={
+            "timeout": CONNECT_TIMEOUT_S,
+            "server_settings": {
+                "application_name": "nous",
+                "jit": "off",
+                "lock_timeout": str(LOCK_TIMEOUT_MS),
+                "statement_timeout": str(STATEMENT_TIMEOUT_MS),
+                "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_TIMEOUT_MS),
+            },
+        },
+    )
+    event.listen(made.sync_engine, "connect", _teach_vectors)
+    return made
+
+
+def lock_key(agent: str) -> int:
+    """The advisory lock of an agent: 64 bits of a hash of its id."""
+    return int.from_bytes(hashlib.blake2b(agent.encode(), digest_size=8, person=b"nous-agent").digest(), "big", signed=True)
+
+
+def named(error: Exception) -> Exception:
+    """What a database error means for the work at hand: Outage (wait), Contended (again), Misconfigured, or itself."""
+    if isinstance(error, PoolTimeout | OSError):
+        return Outage("Postgres", str(error) or type(error).__name__)
+    state = str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
+    why = str(getattr(error, "orig", error)).split("\n")[0]
+    if state in CONTENDED_STATES:
+        return Contended(f"another writer was in the way ({state}): {why}")
+    if state in AWAY_STATES or state.startswith("08"):
+        return Outage("Postgres", why)
+    if isinstance(error, InterfaceError) or (isinstance(error, DBAPIError) and error.connection_invalidated):
+        return Outage("Postgres", why)
+    if state in {"42P01", "3F000", "22023", "42704"} and ("does not exist" in why):
+        return Misconfigured(f"the database is not the shape this version needs ({why}); run: nous migrate")
+    return error
+
+
+def _teach_vectors(connection: Any, _record: object) -> None:
+    from pgvector.asyncpg import register_vector
+
+    connection.run_async(_register_if_there(register_vector))
+
+
+def _register_if_there(register: Any) -> Any:
+    async def run(connection: Any) -> None:
+        schema = await connection.fetchval(
+            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+        )
+        if schema:
+            await register(connection, schema=schema)
+
+    return run

@@ -1,0 +1,102 @@
+"""Mentions: every wording ever heard, with where it came from and the fact it became. Added, never taken away by a merge."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import text
+
+from .database import Read, Write
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One wording of one event. `mention_id` is the id the agent gave it, which resolves to `fact_id` for ever."""
+
+    agent_id: str
+    event_id: str
+    mention_id: UUID
+    fact_id: UUID
+    content: str
+    content_hash: bytes
+    subject: str | None
+    attribute: str | None
+    provenance: str
+    confidence: float
+    source: str | None
+    quote: str | None
+    similarity: float
+    outcome: str
+    occurred_at: datetime
+    heard_at: datetime
+
+
+_NAMES = tuple(Mention.__dataclass_fields__)
+_INSERT = text(f"INSERT INTO heart.fact_mentions ({', '.join(_NAMES)}) VALUES ({', '.join(f':{name}' for name in _NAMES)})")
+
+
+async def by_content(db: Read, wanted: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], set[UUID]]:
+    """For each (agent_id, content_hash) that was heard before: the facts it became."""
+    if not wanted:
+        return {}
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT m.agent_id, m.content_hash, m.fact_id"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:hashes AS bytea[])) AS q(agent_id, content_hash)"
+            " JOIN heart.fact_mentions m ON m.agent_id = q.agent_id AND m.content_hash = q.content_hash"
+        ),
+        {"agents": [agent for agent, _ in wanted], "hashes": [digest for _, digest in wanted]},
+    )
+    heard: dict[tuple[str, bytes], set[UUID]] = {}
+    for row in rows:
+        heard.setdefault((row.agent_id, row.content_hash), set()).add(row.fact_id)
+    return heard
+
+
+async def by_mention_id(db: Read, wanted: Collection[tuple[str, UUID]]) -> dict[tuple[str, UUID], bytes]:
+    """For each (agent_id, published fact_id) that was used before: the hash of the content it was used for."""
+    if not wanted:
+        return {}
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT m.agent_id, m.mention_id, m.content_hash"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, mention_id)"
+            " JOIN heart.fact_mentions m ON m.agent_id = q.agent_id AND m.mention_id = q.mention_id"
+        ),
+        {"agents": [agent for agent, _ in wanted], "ids": [one for _, one in wanted]},
+    )
+    return {(row.agent_id, row.mention_id): row.content_hash for row in rows}
+
+
+async def resolve(db: Read, mention_id: UUID) -> list[tuple[str, UUID]]:
+    """The (agent_id, fact_id) a published fact_id became; several only if several agents used the same id."""
+    rows = await db.execute(
+        text("SELECT DISTINCT agent_id, fact_id FROM heart.fact_mentions WHERE mention_id = :id ORDER BY 1, 2"), {"id": mention_id}
+    )
+    return [(row.agent_id, row.fact_id) for row in rows]
+
+
+async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[str, UUID], list[Mention]]:
+    """Every mention of these facts, in the order they were claimed."""
+    if not keys:
+        return {}
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(f'm.{name}' for name in _NAMES)}"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
+            " JOIN heart.fact_mentions m ON m.agent_id = q.agent_id AND m.fact_id = q.fact_id"
+            " ORDER BY m.occurred_at, m.event_id"
+        ),
+        {"agents": [agent for agent, _ in keys], "facts": [fact for _, fact in keys]},
+    )
+    found: dict[tuple[str, UUID], list[Mention]] = {}
+    for row in rows:
+        found.setdefault((row.agent_id, row.fact_id), []).append(Mention(**row._mapping))
+    return found
+
+
+async def insert(db: Write, heard: Sequence[Mention]) -> None:
+    """Add wordings."""
+    if heard:
+        await db.execute(_INSERT, [asdict(mention) for mention in heard])

@@ -1,0 +1,127 @@
+"""Receipts: what became of each event for each worker, written in the transaction of the effect. No receipt, no effect; one receipt, one effect."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import text
+
+from .database import Read, Write
+
+Ending = Literal["done", "skip", "parked"]
+"""done and skip settle an event for good; parked waits for a person and is worked again when retried."""
+
+Key = tuple[str, str]
+"""(agent_id, event_id), for one worker."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """One row of bus.receipts: the story of one event at one worker."""
+
+    worker: str
+    agent_id: str
+    event_id: str
+    stream: str
+    entry_id: str
+    ending: Ending
+    outcome: str
+    reason: str | None
+    about: UUID | None
+    occurred_at: datetime | None
+    recorded_at: datetime
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    derived: tuple[str, ...] = ()
+    seq: int = 0
+
+
+async def settled(db: Read, worker: str, keys: Collection[Key]) -> set[Key]:
+    """Those of `keys` that this worker has done or skipped already."""
+    if not keys:
+        return set()
+    rows = await db.execute(
+        text(
+            "SELECT r.agent_id, r.event_id FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
+            " JOIN bus.receipts r ON r.agent_id = q.agent_id AND r.event_id = q.event_id"
+            " WHERE r.worker = :worker AND r.ending IN ('done', 'skip')"
+        ),
+        {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
+    )
+    return {(row.agent_id, row.event_id) for row in rows}
+
+
+async def insert(db: Write, new: Sequence[Receipt]) -> None:
+    """Add receipts, each with the next number of its agent. A parked one is replaced, a settled one never."""
+    if not new:
+        return
+    last = await _last_seq(db, {receipt.agent_id for receipt in new})
+    rows = []
+    for receipt in new:
+        last[receipt.agent_id] = last.get(receipt.agent_id, 0) + 1
+        rows.append(_row(receipt, last[receipt.agent_id]))
+    await db.execute(_INSERT, rows)
+
+
+async def about(db: Read, agent: str, subject: UUID) -> list[Receipt]:
+    """Every receipt of what happened to one fact or censor, in the order it was written."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND about = :about ORDER BY seq"),
+        {"agent": agent, "about": subject},
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def of_agent(db: Read, agent: str, worker: str) -> list[Receipt]:
+    """Every receipt of one agent at one worker, in the order they were written."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND worker = :worker ORDER BY seq"),
+        {"agent": agent, "worker": worker},
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def parked_counts(db: Read) -> dict[str, int]:
+    """How many events each worker has parked; needs an overview."""
+    rows = await db.execute(text("SELECT worker, count(*) AS parked FROM bus.receipts WHERE ending = 'parked' GROUP BY worker"))
+    return {row.worker: row.parked for row in rows}
+
+
+_COLUMNS = "worker, agent_id, event_id, stream, entry_id, ending, outcome, reason, about, occurred_at, recorded_at, evidence, derived, seq"
+_INSERT = text(
+    f"INSERT INTO bus.receipts ({_COLUMNS}) VALUES (:worker, :agent_id, :event_id, :stream, :entry_id, :ending, :outcome, :reason,"
+    " :about, :occurred_at, :recorded_at, CAST(:evidence AS jsonb), :derived, :seq)"
+    " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET ending = excluded.ending, outcome = excluded.outcome,"
+    " reason = excluded.reason, about = excluded.about, recorded_at = excluded.recorded_at, evidence = excluded.evidence,"
+    " derived = excluded.derived, seq = excluded.seq WHERE bus.receipts.ending = 'parked'"
+)
+
+
+async def _last_seq(db: Write, agents: Collection[str]) -> dict[str, int]:
+    rows = await db.execute(
+        text(
+            "SELECT a.agent_id, r.seq FROM unnest(CAST(:agents AS text[])) AS a(agent_id)"
+            " CROSS JOIN LATERAL (SELECT seq FROM bus.receipts r WHERE r.agent_id = a.agent_id ORDER BY seq DESC LIMIT 1) r"
+        ),
+        {"agents": list(agents)},
+    )
+    return {row.agent_id: row.seq for row in rows}
+
+
+def _row(receipt: Receipt, seq: int) -> dict[str, object]:
+    return {
+        **{name: getattr(receipt, name) for name in Receipt.__dataclass_fields__},
+        "evidence": json.dumps(receipt.evidence, ensure_ascii=False, default=str),
+        "derived": list(receipt.derived),
+        "seq": seq,
+    }
+
+
+def _receipt(row: Any) -> Receipt:
+    fields = dict(row._mapping)
+    evidence = fields["evidence"]
+    return Receipt(
+        **{**fields, "evidence": json.loads(evidence) if isinstance(evidence, str) else evidence, "derived": tuple(fields["derived"])}
+    )

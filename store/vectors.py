@@ -1,0 +1,61 @@
+"""Vectors: one for each fact, in the table of the embedder that made it; nearest by exact cosine, within one agent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from sqlalchemy import text
+
+from .database import Read, Write
+
+Vector = NDArray[np.float32]
+"""Length-1 embedding of one text."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """A fact near a text: plain cosine similarity, -1 to 1, never a rank or a fused score."""
+
+    fact_id: UUID
+    similarity: float
+
+
+async def nearest(db: Read, table: str, asked: Sequence[tuple[str, Vector]], *, limit: int, floor: float) -> list[list[Near]]:
+    """For each (agent_id, vector): the agent's `limit` nearest facts, nearest first; the first whatever its score, others from `floor` up.
+
+    Exact: every vector of the agent is looked at. About 1.5 ms at 1,000 facts and 14 ms at 10,000 (measured, two cores).
+    """
+    if not asked:
+        return []
+    rows = await db.execute(
+        text(
+            "SELECT q.ord, n.fact_id, n.similarity"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:vectors AS halfvec[])) WITH ORDINALITY AS q(agent_id, vector, ord)"
+            " CROSS JOIN LATERAL ("
+            f"  SELECT v.fact_id, 1 - (v.vector <=> q.vector) AS similarity, row_number() OVER (ORDER BY v.vector <=> q.vector) AS place"
+            f"  FROM {table} v WHERE v.agent_id = q.agent_id ORDER BY v.vector <=> q.vector LIMIT :limit) n"
+            " WHERE n.place = 1 OR n.similarity >= :floor ORDER BY q.ord, n.place"
+        ),
+        {
+            "agents": [agent for agent, _ in asked],
+            "vectors": [HalfVector(vector) for _, vector in asked],
+            "limit": limit,
+            "floor": floor,
+        },
+    )
+    found: list[list[Near]] = [[] for _ in asked]
+    for row in rows:
+        found[row.ord - 1].append(Near(fact_id=row.fact_id, similarity=float(row.similarity)))
+    return found
+
+
+async def insert(db: Write, table: str, new: Sequence[tuple[str, UUID, Vector]]) -> None:
+    """Add the vectors of new facts."""
+    if new:
+        await db.execute(
+            text(f"INSERT INTO {table} (agent_id, fact_id, vector) VALUES (:agent_id, :fact_id, :vector)"),
+            [{"agent_id": agent, "fact_id": fact, "vector": HalfVector(vector)} for agent, fact, vector in new],
+        )

@@ -1,0 +1,109 @@
+"""What tests stand on: one real Postgres and one real Valkey for the run, a migrated template cloned for each test that writes.
+
+    stack          the embedded stack of this run
+    database_url   a database of the test's own, cloned from the migrated template (vectors of the zero-cost embedder)
+    database       a pool on it
+    redis          a client on an empty Valkey
+    settings       short times, so that what takes half a minute in production takes a moment here
+    kit            what workers work with, on the zero-cost embedder
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from redis.asyncio import Redis
+
+from nous import embedded
+from nous.settings import Settings
+from providers.zero import ZeroEmbedder
+from store import embedders
+from store.database import Database
+from store.migrate import migrate
+from workers.runtime.worker import Kit
+
+TEMPLATE = "nous_template"
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.Stack]:
+    with embedded.running(tmp_path_factory.mktemp("home"), durable=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+async def template(stack: embedded.Stack) -> str:
+    await _sql(stack.database_url, f"CREATE DATABASE {TEMPLATE}")
+    embedder = ZeroEmbedder()
+    await migrate(_with_name(stack.database_url, TEMPLATE), embedder=embedder.name, dimension=embedder.dimension)
+    return TEMPLATE
+
+
+@pytest.fixture
+async def database_url(stack: embedded.Stack, template: str) -> AsyncIterator[str]:
+    name = f"test_{next(_numbers)}"
+    await _sql(stack.database_url, f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield _with_name(stack.database_url, name)
+    await _sql(stack.database_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    made = Database(database_url, pool=3)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def redis(stack: embedded.Stack) -> AsyncIterator["Redis"]:
+    client = Redis.from_url(stack.redis_url)
+    await client.flushall()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(claim_after_s=1.0, retry_base_s=0.05, retry_cap_s=0.2, max_attempts=3, time_limit_s=10.0, graceful_s=5.0)
+
+
+@pytest.fixture
+async def kit(database: Database, settings: Settings) -> Kit:
+    embedder = ZeroEmbedder()
+    async with database.read(()) as db:
+        registered = await embedders.active(db)
+    return Kit(database=database, embedder=embedder, registered=registered, settings=settings)
+
+
+async def until(condition: Callable[[], Awaitable[Any]], *, within_s: float = 20.0, what: str = "the condition") -> Any:
+    """Wait until `condition` gives something true, and return it; fails with its last answer when the time is over."""
+    answer: Any = None
+    try:
+        async with asyncio.timeout(within_s):
+            while not (answer := await condition()):
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        pytest.fail(f"{what} did not come true within {within_s} s; the last answer was {answer!r}")
+    return answer
+
+
+async def _sql(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _with_name(url: str, name: str) -> str:
+    return f"{url.rpartition('/')[0]}/{name}"
+
+
+def repository() -> Path:
+    """The root of the checkout."""
+    return Path(__file__).parent.parent

@@ -1,0 +1,369 @@
+"""Deduplicator: what was known is confirmed, what is new is stored, and in doubt it is stored. It asks no model.
+
+    fact_learned ─┬─ empty ─────────────────────────────────────────────▶ skipped
+                  ├─ its fact_id stands for other content ──────────────▶ parked
+                  ├─ heard before, word for word ───────────────────────▶ confirmed
+                  ├─ cosine at or above CONFIRM_SIMILARITY, guard agrees ▶ confirmed
+                  └─ anything else ─────────────────────────────────────▶ stored, recallable at once;
+                                                                           from CHECK_SIMILARITY up a twin is likely
+
+    a match that is no longer active ─┬─ claimed later than it was retired ▶ stored: it is true again
+                                      └─ claimed while it was true ────────▶ mentioned: one more wording, nothing else
+
+Both thresholds belong to the embedder (cosine, -1 to 1; measured, docs/quality.md). Every wording is kept as a mention, whatever
+became of it. Claims of an agent are decided one after another, each seeing what the ones before it did.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from events import FactConfirmed, FactLearned, FactStored
+from nous import clock
+from nous.guard import agree
+from nous.text import content_hash, is_blank
+from store import facts, mentions, vectors
+from store.database import Read, Write
+from store.facts import Fact, Key
+from store.mentions import Mention
+from store.vectors import Near, Vector
+from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater, Skip, Worker
+
+OUTCOMES = ("stored", "confirmed", "mentioned")
+NEAREST = 8
+TRUST = ("assistant_derived", "episode_summary", "user_stated")  # least first
+
+# ── think: vectors for what was not heard before, in one batch ────────────────────────────────────────────────────────────
+
+
+async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Vector | None]:
+    """A vector for each event whose words are new to its agent; None where none is needed."""
+    wanted = {(event.agent_id, content_hash(event.content)): event.content for event in events if not is_blank(event.content)}
+    async with kit.database.read({agent for agent, _ in wanted}) as db:
+        known = await _active_wordings(db, wanted)
+    new = [key for key in wanted if key not in known]
+    made: Sequence[Vector] = list(await kit.embedder.embed([wanted[key] for key in new])) if new else []
+    found = {key: _as_stored(vector) for key, vector in zip(new, made, strict=True)}
+    return [found.get((event.agent_id, content_hash(event.content))) for event in events]
+
+
+async def _active_wordings(db: Read, wanted: Iterable[tuple[str, bytes]]) -> set[tuple[str, bytes]]:
+    heard = await mentions.by_content(db, list(wanted))
+    rows = await facts.by_key(db, {(agent, fact) for (agent, _), ids in heard.items() for fact in ids})
+    return {key for key, ids in heard.items() if any((row := rows.get((key[0], fact))) and row.active for fact in ids)}
+
+
+def _as_stored(vector: Vector) -> Vector:
+    """The vector as the half-precision column will hold it, so that a page and a later search see the same numbers."""
+    return vector.astype(np.float16).astype(np.float32)
+
+
+# ── write: decide each claim, one after another ───────────────────────────────────────────────────────────────────────────
+
+
+async def deduplicate(db: Write, jobs: Sequence[Job[FactLearned, Vector | None]], kit: Kit) -> Sequence[Ending]:
+    """Confirm what is known, store what is new, and keep every wording."""
+    claims = [Claim(job.event, content_hash(job.event.content), job.thought) for job in jobs]
+    memory = await _remember(db, claims, kit)
+    endings = [memory.settle(claim) for claim in claims]
+    await facts.insert(db, [memory.facts[key] for key in memory.added])
+    await facts.confirm(db, [memory.facts[key] for key in sorted(memory.changed - set(memory.added))])
+    await vectors.insert(
+        db,
+        kit.registered.table,
+        [
+            (claim.agent, claim.event.fact_id, claim.vector)
+            for stored in memory.stored_now.values()
+            for claim in stored
+            if claim.vector is not None
+        ],
+    )
+    await mentions.insert(db, memory.heard_now)
+    return endings
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """An event on its way to becoming a fact. `vector` is None when its words were known."""
+
+    event: FactLearned
+    digest: bytes
+    vector: Vector | None
+
+    @property
+    def agent(self) -> str:
+        """Whose claim it is."""
+        return self.event.agent_id
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Claims are ordered by when they were made, not by when they arrived."""
+        return self.event.occurred_at, self.event.event_id
+
+
+@dataclass
+class Memory:
+    """What the agents of this transaction know, and what has been decided so far."""
+
+    kit: Kit
+    facts: dict[Key, Fact]
+    by_words: dict[tuple[str, bytes], set[UUID]]
+    words_of: dict[tuple[str, UUID], bytes]
+    near: dict[Claim, list[Near]]
+    alike: "Likeness"
+    stored_now: dict[str, list[Claim]] = field(default_factory=dict)
+    added: list[Key] = field(default_factory=list)
+    changed: set[Key] = field(default_factory=set)
+    heard_now: list[Mention] = field(default_factory=list)
+
+    def settle(self, claim: Claim) -> Ending:
+        """Decide one claim."""
+        event = claim.event
+        if is_blank(event.content):
+            return Skip("the content is empty")
+        if self.words_of.get((claim.agent, event.fact_id), claim.digest) != claim.digest:
+            return GiveUp(f"fact_id {event.fact_id} already stands for other content of agent {claim.agent!r}; publish it under a new id")
+        if same := self._same_words(claim):
+            return self._match(claim, same, similarity=1.0, seen=[])
+        if claim.vector is None:
+            return RetryLater(timedelta(0), "its words were known a moment ago and are not any more")
+        seen = self._nearest(claim)
+        for near, fact in seen:
+            if near.similarity >= self.kit.confirm_similarity and agree(fact.content, event.content).agrees:
+                return self._match(claim, self._surviving(fact), similarity=near.similarity, seen=seen)
+        return self._store(claim, seen)
+
+    def _same_words(self, claim: Claim) -> Fact | None:
+        """The fact these very words became; an active one before one that is not, the latest claimed before the others."""
+        ids = self.by_words.get((claim.agent, claim.digest), set())
+        found = {self._surviving(self.facts[claim.agent, fact_id]) for fact_id in ids}
+        return max(found, key=lambda fact: (fact.active, fact.claimed_at, fact.claimed_by), default=None)
+
+    def _surviving(self, fact: Fact) -> Fact:
+        while fact.merged_into is not None:
+            fact = self.facts[fact.agent_id, fact.merged_into]
+        return fact
+
+    def _nearest(self, claim: Claim) -> list[tuple[Near, Fact]]:
+        """The nearest facts, those stored a moment ago included, nearest first."""
+        just_now = [Near(other.event.fact_id, self.alike.between(claim, other)) for other in self.stored_now.get(claim.agent, [])]
+        ranked = sorted([*self.near[claim], *just_now], key=lambda near: (-near.similarity, str(near.fact_id)))[:NEAREST]
+        return [(near, self.facts[claim.agent, near.fact_id]) for near in ranked]
+
+    def _match(self, claim: Claim, fact: Fact, *, similarity: float, seen: Sequence[tuple[Near, Fact]]) -> Ending:
+        if not fact.active:
+            retired_at = fact.valid_to or fact.claimed_at
+            if claim.event.occurred_at > retired_at and claim.vector is not None:
+                return self._store(claim, seen)
+            if claim.event.occurred_at > retired_at:
+                return RetryLater(timedelta(0), "it is true again and has no vector yet")
+            self._hear(claim, fact, similarity, "mentioned")
+            return Done("mentioned", about=fact.fact_id, reason="it was claimed while that was still true", evidence=self._evidence(seen))
+        confirmed = confirm(fact, claim.event)
+        self.facts[fact.agent_id, fact.fact_id] = confirmed
+        self.changed.add((fact.agent_id, fact.fact_id))
+        self._hear(claim, fact, similarity, "confirmed")
+        return Done(
+            "confirmed",
+            about=fact.fact_id,
+            reason="the same words" if similarity == 1.0 else f"similarity {similarity:.3f} and the guard agrees",
+            evidence=self._evidence(seen),
+            publishes=(
+                FactConfirmed.following(
+                    claim.event,
+                    fact_id=fact.fact_id,
+                    mention_id=claim.event.fact_id,
+                    confirmation_count=confirmed.confirmation_count,
+                    similarity=min(similarity, 1.0),
+                ),
+            ),
+        )
+
+    def _store(self, claim: Claim, seen: Sequence[tuple[Near, Fact]]) -> Ending:
+        event = claim.event
+        fact = _new_fact(claim)
+        key = (fact.agent_id, fact.fact_id)
+        self.facts[key] = fact
+        self.added.append(key)
+        self.stored_now.setdefault(claim.agent, []).append(claim)
+        self._hear(claim, fact, 1.0, "stored")
+        twin = next(((near, found) for near, found in seen if found.active and near.similarity >= self.kit.check_similarity), None)
+        return Done(
+            "stored",
+            about=fact.fact_id,
+            reason=_twin_reason(twin, event, self.kit) if twin else None,
+            evidence=self._evidence(seen, event.content),
+            publishes=(
+                FactStored.following(
+                    event,
+                    fact_id=fact.fact_id,
+                    content=fact.content,
+                    subject=fact.subject,
+                    attribute=fact.attribute,
+                    provenance=fact.provenance,
+                    confidence=fact.confidence,
+                    likely_twin=twin[0].fact_id if twin else None,
+                    similarity=min(twin[0].similarity, 1.0) if twin else None,
+                ),
+            ),
+        )
+
+    def _hear(self, claim: Claim, fact: Fact, similarity: float, outcome: str) -> None:
+        event = claim.event
+        self.by_words.setdefault((claim.agent, claim.digest), set()).add(fact.fact_id)
+        self.words_of[claim.agent, event.fact_id] = claim.digest
+        self.heard_now.append(
+            Mention(
+                agent_id=claim.agent,
+                event_id=event.event_id,
+                mention_id=event.fact_id,
+                fact_id=fact.fact_id,
+                content=event.content,
+                content_hash=claim.digest,
+                subject=event.subject,
+                attribute=event.attribute,
+                provenance=event.provenance,
+                confidence=event.confidence,
+                source=event.source,
+                quote=event.quote,
+                similarity=min(similarity, 1.0),
+                outcome=outcome,
+                occurred_at=event.occurred_at,
+                heard_at=clock.now(),
+            )
+        )
+
+    def _evidence(self, seen: Sequence[tuple[Near, Fact]], content: str | None = None) -> dict[str, Any]:
+        return {
+            "embedder": self.kit.embedder.name,
+            "confirm_similarity": self.kit.confirm_similarity,
+            "check_similarity": self.kit.check_similarity,
+            "candidates": [
+                {
+                    "fact_id": str(near.fact_id),
+                    "similarity": round(near.similarity, 4),
+                    **({"guard": str(agree(fact.content, content))} if content and near.similarity >= self.kit.check_similarity else {}),
+                }
+                for near, fact in seen
+            ],
+        }
+
+
+# ── pure rules ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def confirm(fact: Fact, event: FactLearned) -> Fact:
+    """The fact after one more claim of it. Any order of the same claims ends in the same trust, counts and times."""
+    provenance, confidence = _trust(fact, event)
+    claimed_at, claimed_by = max((fact.claimed_at, fact.claimed_by), (event.occurred_at, event.event_id))
+    return replace(
+        fact,
+        provenance=provenance,
+        confidence=confidence,
+        valid_from=min(fact.valid_from, event.occurred_at),
+        claimed_at=claimed_at,
+        claimed_by=claimed_by,
+        confirmation_count=fact.confirmation_count + 1,
+        last_confirmed=max(fact.last_confirmed or event.occurred_at, event.occurred_at),
+    )
+
+
+def _trust(fact: Fact, event: FactLearned) -> tuple[str, float]:
+    """The better of the two claims: by who vouches for it, then by confidence; an assistant repeating itself adds none."""
+    old, new = TRUST.index(fact.provenance), TRUST.index(event.provenance)
+    if new > old:
+        return event.provenance, event.confidence
+    if new < old:
+        return fact.provenance, fact.confidence
+    if event.provenance == "assistant_derived":
+        return fact.provenance, event.confidence if event.occurred_at < fact.valid_from else fact.confidence
+    return fact.provenance, max(fact.confidence, event.confidence)
+
+
+def _new_fact(claim: Claim) -> Fact:
+    event = claim.event
+    return Fact(
+        agent_id=claim.agent,
+        fact_id=event.fact_id,
+        content=event.content,
+        content_hash=claim.digest,
+        subject=event.subject,
+        attribute=event.attribute,
+        provenance=event.provenance,
+        confidence=event.confidence,
+        source=event.source,
+        active=True,
+        superseded_by=None,
+        merged_into=None,
+        valid_from=event.occurred_at,
+        valid_to=None,
+        claimed_at=event.occurred_at,
+        claimed_by=event.event_id,
+        confirmation_count=0,
+        last_confirmed=None,
+        created_at=clock.now(),
+    )
+
+
+def _twin_reason(twin: tuple[Near, Fact], event: FactLearned, kit: Kit) -> str:
+    near, fact = twin
+    likeness = f"similarity {near.similarity:.3f} to {near.fact_id}"
+    if near.similarity >= kit.confirm_similarity:
+        return f"almost merged: {likeness}, but {agree(fact.content, event.content)}"
+    return f"likely twin: {likeness}"
+
+
+class Likeness:
+    """Cosine between the claims of one transaction, for those that have vectors."""
+
+    def __init__(self, claims: Sequence[Claim]) -> None:
+        self._place: dict[Claim, tuple[str, int]] = {}
+        rows: dict[str, list[Vector]] = {}
+        for claim in claims:
+            if claim.vector is not None:
+                mine = rows.setdefault(claim.agent, [])
+                self._place[claim] = (claim.agent, len(mine))
+                mine.append(claim.vector / np.linalg.norm(claim.vector))
+        self._cosines = {agent: (stacked := np.stack(mine)) @ stacked.T for agent, mine in rows.items()}
+
+    def between(self, left: Claim, right: Claim) -> float:
+        """Cosine of two claims of one agent."""
+        agent, row = self._place[left]
+        return float(self._cosines[agent][row, self._place[right][1]])
+
+
+# ── what the agents of a transaction know ─────────────────────────────────────────────────────────────────────────────────
+
+
+async def _remember(db: Write, claims: Sequence[Claim], kit: Kit) -> Memory:
+    by_words = await mentions.by_content(db, list({(claim.agent, claim.digest) for claim in claims}))
+    words_of = await mentions.by_mention_id(db, list({(claim.agent, claim.event.fact_id) for claim in claims}))
+    asked = [claim for claim in claims if claim.vector is not None and (claim.agent, claim.digest) not in by_words]
+    found = await vectors.nearest(
+        db,
+        kit.registered.table,
+        [(claim.agent, claim.vector) for claim in asked if claim.vector is not None],
+        limit=NEAREST,
+        floor=min(kit.confirm_similarity, kit.check_similarity),
+    )
+    near: dict[Claim, list[Near]] = {claim: [] for claim in claims} | dict(zip(asked, found, strict=True))
+    keys = {(agent, fact) for (agent, _), ids in by_words.items() for fact in ids}
+    keys |= {(claim.agent, one.fact_id) for claim, ones in near.items() for one in ones}
+    return Memory(kit=kit, facts=await _with_survivors(db, keys), by_words=by_words, words_of=words_of, near=near, alike=Likeness(claims))
+
+
+async def _with_survivors(db: Read, keys: set[Key]) -> dict[Key, Fact]:
+    """These facts, and those they were merged into."""
+    known: dict[Key, Fact] = {}
+    missing = keys
+    while missing:
+        known |= await facts.by_key(db, missing)
+        missing = {(fact.agent_id, fact.merged_into) for fact in known.values() if fact.merged_into} - known.keys()
+    return known
+
+
+worker = Worker(on=FactLearned, think=embed, write=deduplicate, outcomes=OUTCOMES, publishes=(FactStored, FactConfirmed))

@@ -1,0 +1,143 @@
+"""What is written down about a delivery: its receipt, its row among the retries, its entry in the parked stream. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from events import Event, encode
+from store import outbox, receipts
+from store.receipts import Receipt
+from store.retries import Retry
+
+from .worker import Done, Ending, GiveUp, Skip, Worker
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An event on its way through one worker, with the entry and the body it came in."""
+
+    event: Event
+    entry_id: str
+    body: bytes
+
+    @property
+    def key(self) -> receipts.Key:
+        """(agent_id, event_id)."""
+        return self.event.agent_id, self.event.event_id
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A delivery and how it ended."""
+
+    delivery: Delivery
+    ending: Ending
+
+
+def receipt(worker: Worker[Any, Any], ended: Ended, now: datetime) -> Receipt:
+    """The receipt of a delivery that is done, skipped or given up. Raises ValueError for an ending the worker did not promise."""
+    delivery, ending = ended.delivery, ended.ending
+    match ending:
+        case GiveUp(why=why):
+            return parked_receipt(worker, delivery.key, delivery.entry_id, why, now)
+        case Skip(why=why):
+            return _settled(worker, delivery, "skip", Done("skipped", reason=why), now)
+        case Done():
+            _hold_to_its_word(worker, ending)
+            return _settled(worker, delivery, "done", ending, now)
+        case _:
+            raise TypeError(f"{worker.name} ended with {ending!r}; a worker ends with Done, Skip, RetryLater or GiveUp")
+
+
+def parked_receipt(worker: Worker[Any, Any], key: receipts.Key, entry_id: str, reason: str, now: datetime) -> Receipt:
+    """The receipt of a delivery that waits for a person."""
+    return Receipt(
+        worker=worker.name,
+        agent_id=key[0],
+        event_id=key[1],
+        stream=worker.on.stream,
+        entry_id=entry_id,
+        ending="parked",
+        outcome="parked",
+        reason=reason,
+        about=None,
+        occurred_at=None,
+        recorded_at=now,
+    )
+
+
+def parked_fields(
+    worker: Worker[Any, Any], body: bytes, key: receipts.Key, entry_id: str, reason: str, *, attempts: int, now: datetime
+) -> dict[str, str | bytes]:
+    """The entry for `<stream>.parked`: the body as it came, so that it can be published again, and what is known of it."""
+    return {
+        "data": body,
+        "worker": worker.name,
+        "agent_id": key[0],
+        "event_id": key[1],
+        "entry_id": entry_id,
+        "reason": reason,
+        "attempts": str(attempts),
+        "parked_at": now.isoformat(),
+    }
+
+
+def retry(worker: Worker[Any, Any], delivery: Delivery, reason: str, *, now: datetime, due_at: datetime) -> Retry:
+    """The row of a delivery that is set aside."""
+    return Retry(
+        worker=worker.name,
+        agent_id=delivery.event.agent_id,
+        event_id=delivery.event.event_id,
+        stream=worker.on.stream,
+        entry_id=delivery.entry_id,
+        body=delivery.body,
+        attempts=0,
+        due_at=due_at,
+        reason=reason,
+        since=now,
+    )
+
+
+def letters(ended: Iterable[Ended]) -> list[outbox.Letter]:
+    """The derived events of these endings, ready for the outbox."""
+    return [
+        outbox.Letter(agent_id=event.agent_id, event_id=event.event_id, stream=event.stream, body=encode(event))
+        for one in ended
+        if isinstance(one.ending, Done)
+        for event in one.ending.publishes
+    ]
+
+
+def why(error: Exception) -> str:
+    """An exception in one line."""
+    if isinstance(error, TimeoutError):
+        return "it took longer than the time limit (NOUS_TIME_LIMIT_S)"
+    text = str(error).strip().splitlines()[0][:500] if str(error).strip() else ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _settled(worker: Worker[Any, Any], delivery: Delivery, ending: receipts.Ending, done: Done, now: datetime) -> Receipt:
+    return Receipt(
+        worker=worker.name,
+        agent_id=delivery.event.agent_id,
+        event_id=delivery.event.event_id,
+        stream=worker.on.stream,
+        entry_id=delivery.entry_id,
+        ending=ending,
+        outcome=done.outcome,
+        reason=done.reason,
+        about=done.about,
+        occurred_at=delivery.event.occurred_at,
+        recorded_at=now,
+        evidence=done.evidence,
+        derived=tuple(f"{event.stream}:{event.event_id}" for event in done.publishes),
+    )
+
+
+def _hold_to_its_word(worker: Worker[Any, Any], done: Done) -> None:
+    if done.outcome not in worker.outcomes:
+        raise ValueError(f"{worker.name} ended with outcome {done.outcome!r}, which is not in its list {worker.outcomes}")
+    for event in done.publishes:
+        if type(event) not in worker.publishes:
+            raise ValueError(f"{worker.name} published {event.stream}, which is not in its list")

@@ -1,0 +1,186 @@
+"""The broker's side of a delivery: groups, pending entries, acknowledging, parking. Every command to Redis that workers send is here.
+
+A consumer group is created at 0, so nothing that was published before the first worker started is missed. FastStream reads new
+entries; taking over those of a dead replica is ours (XAUTOCLAIM), and so is keeping our own from being taken over (XCLAIM
+JUSTID, which resets their idle time). On Redis 8.4 XREADGROUP CLAIM could replace `claim`.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from redis import exceptions
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialWithJitterBackoff
+from redis.exceptions import RedisError, ResponseError
+
+from events import Event, encode
+from nous.errors import Outage
+
+PARKED_SUFFIX = ".parked"
+FORGET_CONSUMER_AFTER_MS = 3_600_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stream entry as delivered: its id and its fields, undecoded."""
+
+    entry_id: str
+    fields: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class GroupState:
+    """How far a group is: entries not yet delivered to it, and delivered but not acknowledged."""
+
+    lag: int
+    pending: int
+
+
+def connect(url: str) -> Redis:
+    """A client that rides out a restart of the server."""
+    return Redis.from_url(url, **connection_options())
+
+
+def connection_options() -> dict[str, Any]:
+    """Retries for FastStream's client and ours: a read-only or loading server is waited for, not hammered."""
+    return {
+        "retry": Retry(ExponentialWithJitterBackoff(base=0.05, cap=1), 5),
+        "retry_on_error": [
+            exceptions.ConnectionError,
+            exceptions.TimeoutError,
+            exceptions.ReadOnlyError,
+            exceptions.BusyLoadingError,
+        ],
+        "socket_connect_timeout": 5,
+        "health_check_interval": 30,
+    }
+
+
+@asynccontextmanager
+async def reachable() -> AsyncIterator[None]:
+    """Turn what Redis says when it is away, loading, full or read-only into an Outage."""
+    try:
+        yield
+    except ResponseError as error:
+        if str(error).split(" ")[0] in {"MISCONF", "OOM", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS"}:
+            raise Outage("Redis", str(error)) from error
+        raise
+    except RedisError as error:
+        raise Outage("Redis", str(error) or type(error).__name__) from error
+
+
+async def ensure_group(redis: Redis, stream: str, group: str) -> bool:
+    """Create the group at the beginning of its stream, and the stream; False when it was there. Raises Outage."""
+    async with reachable():
+        try:
+            await redis.xgroup_create(stream, group, id="0", mkstream=True)
+        except ResponseError as error:
+            if "BUSYGROUP" in str(error):
+                return False
+            raise
+        return True
+
+
+async def acknowledge(redis: Redis, stream: str, group: str, entry_ids: Sequence[str]) -> None:
+    """These entries are settled. Raises Outage."""
+    if entry_ids:
+        async with reachable():
+            await redis.xack(stream, group, *entry_ids)
+
+
+async def claim(redis: Redis, stream: str, group: str, consumer: str, *, idle_ms: int, count: int) -> list[Entry]:
+    """Take over up to `count` entries that nobody has touched for `idle_ms`: their replica is dead. Raises Outage."""
+    claimed: list[Entry] = []
+    cursor: str | bytes = "0-0"
+    async with reachable():
+        while len(claimed) < count:
+            try:
+                cursor, entries, *_ = await redis.xautoclaim(stream, group, consumer, idle_ms, cursor, count=count - len(claimed))
+            except ResponseError as error:
+                if "NOGROUP" in str(error):
+                    return []
+                raise
+            claimed += [Entry(entry_id.decode(), fields) for entry_id, fields in entries if fields]
+            if cursor in (b"0-0", "0-0"):
+                break
+    return claimed
+
+
+async def renew(redis: Redis, stream: str, group: str, consumer: str, entry_ids: Sequence[str]) -> None:
+    """These are still being worked: their idle time starts anew, their delivery count stays. Raises Outage."""
+    if entry_ids:
+        async with reachable():
+            await redis.xclaim(stream, group, consumer, 0, list(entry_ids), justid=True)
+
+
+async def park(redis: Redis, stream: str, group: str, fields: Mapping[str, str | bytes], entry_id: str | None) -> None:
+    """Put a delivery aside for a person, in `<stream>.parked`, and acknowledge it in the same step. Raises Outage."""
+    async with reachable(), redis.pipeline(transaction=True) as pipeline:
+        pipeline.xadd(stream + PARKED_SUFFIX, dict(fields))  # type: ignore[arg-type]
+        if entry_id is not None:
+            pipeline.xack(stream, group, entry_id)
+        await pipeline.execute()
+
+
+async def append(redis: Redis, letters: Sequence[tuple[str, bytes]]) -> None:
+    """Append encoded events to their streams, in one round trip. Raises Outage."""
+    if letters:
+        async with reachable(), redis.pipeline(transaction=False) as pipeline:
+            for stream, body in letters:
+                pipeline.xadd(stream, {"data": body})
+            await pipeline.execute()
+
+
+async def group_state(redis: Redis, stream: str, group: str) -> GroupState:
+    """How far the group is; a stream or group that is not there yet has everything before it. Raises Outage."""
+    async with reachable():
+        try:
+            groups = await redis.xinfo_groups(stream)
+        except ResponseError as error:
+            if "no such key" in str(error).lower():
+                return GroupState(lag=0, pending=0)
+            raise
+        for info in groups:
+            if info["name"] == group.encode():
+                lag = info["lag"]
+                if lag is None:  # entries were deleted from the middle: count what is left
+                    lag = len(await redis.xrange(stream, min=f"({info['last-delivered-id'].decode()}") or ())
+                return GroupState(lag=int(lag), pending=int(info["pending"]))
+        return GroupState(lag=int(await redis.xlen(stream)), pending=0)
+
+
+async def parked_length(redis: Redis, stream: str) -> int:
+    """How many deliveries stand in `<stream>.parked`. Raises Outage."""
+    async with reachable():
+        return int(await redis.xlen(stream + PARKED_SUFFIX))
+
+
+async def forget_dead_consumers(redis: Redis, stream: str, group: str) -> int:
+    """Remove consumers that are long gone and hold nothing; one that holds an entry is never removed. Raises Outage."""
+    async with reachable():
+        return int(await redis.eval(_FORGET, 1, stream, group, str(FORGET_CONSUMER_AFTER_MS)))
+
+
+# In one step, so that a consumer cannot receive an entry between the look and the removal.
+_FORGET = """
+local removed = 0
+local there = redis.pcall('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])
+if there.err then return 0 end
+for _, flat in ipairs(there) do
+    local one = {}
+    for i = 1, #flat, 2 do one[flat[i]] = flat[i + 1] end
+    if one['pending'] == 0 and one['idle'] > tonumber(ARGV[2]) then
+        redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], one['name'])
+        removed = removed + 1
+    end
+end
+return removed
+"""
+
+
+def letter(event: Event) -> tuple[str, bytes]:
+    """An event as `append` takes it."""
+    return event.stream, encode(event)

@@ -1,0 +1,129 @@
+"""What a worker is: one event class, one function that writes, and at most one that thinks before.
+
+    worker = Worker(on=FactLearned, think=embed, write=deduplicate, outcomes=("stored", "confirmed"))
+
+`think` sees a page of events and opens no transaction while a model works; `write` gets the events with their thoughts inside
+one transaction that holds their agents' locks, and says how each ended. The worker's name, its consumer group, its log field
+and the key of its receipts are the name of the module that defines it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import wraps
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from events import Event
+from nous.settings import Settings
+from providers.embedder import Embedder
+from store.database import Database, Write
+from store.embedders import Registered
+
+E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Done:
+    """It had its effect. `outcome` is one of the worker's list, `about` the fact or censor it touched."""
+
+    outcome: str
+    about: UUID | None = None
+    reason: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    publishes: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True)
+class Skip:
+    """There is nothing to do, and never will be."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class RetryLater:
+    """Not now, and not a failure: worked again after `wait`, never counted towards parking."""
+
+    wait: timedelta
+    why: str
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """It can never succeed: parked at once, for a person to look at."""
+
+    why: str
+
+
+Ending = Done | Skip | RetryLater | GiveUp
+"""The four ways a worker ends; any exception is the fifth, and is tried again."""
+
+
+@dataclass(frozen=True)
+class Job(Generic[E, T]):
+    """One event and what was thought about it."""
+
+    event: E
+    thought: T
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What workers work with."""
+
+    database: Database
+    embedder: Embedder
+    registered: Registered
+    settings: Settings
+
+    @property
+    def confirm_similarity(self) -> float:
+        """Cosine from which the guard alone decides; the embedder's own unless set."""
+        return self.embedder.confirm_similarity
+
+    @property
+    def check_similarity(self) -> float:
+        """Cosine from which a twin is likely; the embedder's own unless set."""
+        return self.embedder.check_similarity
+
+
+Think = Callable[[Sequence[E], Kit], Awaitable[Sequence[T]]]
+WriteJobs = Callable[[Write, Sequence[Job[E, T]], Kit], Awaitable[Sequence[Ending]]]
+
+
+async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:  # noqa: ARG001 - the shape of every think
+    """Nothing to think about before writing."""
+    return [None] * len(events)
+
+
+@dataclass(frozen=True)
+class Worker(Generic[E, T]):
+    """One worker. `publishes` and `outcomes` are what its receipts may say; the runtime holds it to them."""
+
+    on: type[E]
+    write: WriteJobs[E, T]
+    outcomes: tuple[str, ...]
+    think: Think[E, T] = no_thought  # type: ignore[assignment]
+    publishes: tuple[type[Event], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The module that defines it: `deduplicator`."""
+        return self.write.__module__.rpartition(".")[2]
+
+    @property
+    def does(self) -> str:
+        """What it does, in the first line of its function's docstring."""
+        return (self.write.__doc__ or "").strip().splitlines()[0]
+
+
+def each(one: Callable[[Write, E, Kit], Awaitable[Ending]]) -> WriteJobs[E, None]:
+    """Make a worker's function from one that takes a single event: the page's events are written one after another."""
+
+    @wraps(one)
+    async def write(db: Write, jobs: Sequence[Job[E, None]], kit: Kit) -> Sequence[Ending]:
+        return [await one(db, job.event, kit) for job in jobs]
+
+    return write
