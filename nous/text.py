@@ -10,6 +10,7 @@ Some differences that carry no meaning stay apart with them; they cost a questio
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 _INVISIBLE = (
@@ -37,13 +38,25 @@ _HALF_WIDTH = re.compile("[\uff61-\uff9f\uffa1-\uffdc\uffe8-\uffee]+")
 _FULL_STOPS = ".。।۔።"
 _EDGES = "\"'()[]{}<>.,;:!?、。।۔።「」『』《》〈〉【】"
 
-_BASIC_PLANES = range(0x80, 0x20000)
-MARKS = "".join(chr(code) for code in _BASIC_PLANES if unicodedata.category(chr(code))[0] == "M")
-_LETTER = f"(?:[^\\W\\d_]|[{MARKS}])"
+_PLANES = range(0x80, 0x20000)
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """These code points as the inside of a character class."""
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and runs[-1][1] == code - 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in runs)
+
+
+_CATEGORY = {code: unicodedata.category(chr(code)) for code in _PLANES}
+_LETTER = f"(?:[^\\W\\d_]|[{_ranges(code for code in _PLANES if _CATEGORY[code][0] == 'M')}])"
 WORD = re.compile(f"{_LETTER}++(?:['\\-]{_LETTER}++)*+")
-ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\.?")
 _CASELESS_MIXTURE = re.compile(
-    r"\d[\d.,:]*-?(?:st|nd|rd|th|s|am|pm|mg|kg|cm|mm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph)", re.IGNORECASE
+    r"\d[\d.,:]*(?:st|nd|rd|th|am|pm|mg|kg|cm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph)|\d{2,4}s", re.IGNORECASE
 )
 _CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
 
@@ -59,7 +72,7 @@ _OTHER_IN_CAPITALS = frozenset({"US", "IT", "WHO", "AIDS"})  # not us, it, who, 
 _OTHER_WHEN_POLITE = frozenset({"Sie", "Ihr", "Ihre", "Ihnen", "Ihrem", "Ihren", "Ihrer", "Ihres", "Lei"})  # you, not they or she
 # After a number another case is another unit, except that these small letters are read as most people mean them.
 _CASED_UNITS = frozenset(
-    {"mw", "mv", "ma", "mj", "mpa", "nm", "ps", "pb", "kb", "mb", "gb", "tb", "kbps", "mbps", "gbps", "kbit", "mbit", "gbit"}
+    {"mw", "mv", "ma", "mj", "mpa", "mm", "nm", "ps", "pb", "kb", "mb", "gb", "tb", "kbps", "mbps", "gbps", "kbit", "mbit", "gbit"}
 )
 _MEANT_UNITS = {"kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB", "kB": "KB", "kbps": "Kbps", "mbps": "Mbps", "gbps": "Gbps", "l": "L"}
 
@@ -68,23 +81,24 @@ def _one_form() -> dict[int, str]:
     """Each character that is only another shape of a plainer one, with the plainer one."""
     table = dict.fromkeys(map(ord, _INVISIBLE), "") | dict.fromkeys(map(ord, _SPACES), " ") | _FULL_WIDTH
     table |= {ord(shape): plain for plain, shapes in _ONE_SHAPE.items() for shape in shapes}
-    for code in _BASIC_PLANES:
-        if unicodedata.category(chr(code)) == "Nd":
-            table[code] = str(unicodedata.digit(chr(code)))
+    table |= {code: str(unicodedata.digit(chr(code))) for code, category in _CATEGORY.items() if category == "Nd"}
     for code in (*range(0xFB50, 0xFDFC), *range(0xFE70, 0xFEFD)):  # Arabic presentation forms
         table[code] = unicodedata.normalize("NFKC", chr(code))
     return table
 
 
 _ONE_FORM = _one_form()
+_OTHER_SHAPES = frozenset(map(chr, (*_ONE_FORM, *range(0xD800, 0xE000), *range(0xFF61, 0xFFEF))))
 
 
 def form(text: str) -> str:
     """`text` in one Unicode form, its case kept: what cannot be seen goes, what only looks different is made alike."""
     if not text.isascii():
-        text = _SURROGATE.sub("\ufffd", text)
-        text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
-        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).translate(_ONE_FORM))
+        text = unicodedata.normalize("NFC", text)
+        if not _OTHER_SHAPES.isdisjoint(text):
+            text = _SURROGATE.sub("\ufffd", text)
+            text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+            text = unicodedata.normalize("NFC", text.translate(_ONE_FORM))
     return " ".join(_CONTROL.sub("", text).split())
 
 
@@ -92,13 +106,14 @@ def fold_case(text: str) -> str:
     """Full case folding, except that ß stays itself: `in Maßen` is not `in Massen`."""
     if text.isascii():
         return text.lower()
-    folded = "ß".join(part.casefold() for part in text.replace("ẞ", "ß").split("ß"))
-    return unicodedata.normalize("NFC", folded).replace("i\u0307", "i")
+    if "ß" in text or "ẞ" in text:
+        return "ß".join(map(fold_case, re.split("[ßẞ]", text)))
+    return unicodedata.normalize("NFC", text.casefold()).replace("i\u0307", "i")
 
 
 def case_is_content(formed: str) -> bool:
     """Whether the text is about how something is spelled, as one about a password is."""
-    return _CASE_IS_CONTENT.search(fold_case(formed)) is not None
+    return _CASE_IS_CONTENT.search(formed.lower()) is not None
 
 
 def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
@@ -110,10 +125,12 @@ def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
         return _MEANT_UNITS.get(core, core)
     if core.islower():
         return core if core.isascii() else fold_case(core)
+    if not core.isascii() and core.casefold() == core:
+        return core
     if core.istitle() and core.isalpha() and core not in _OTHER_WHEN_POLITE:
         return fold_case(core)
     if WORD.fullmatch(core) is None:
-        return fold_case(core) if ACRONYM.fullmatch(core) or _CASELESS_MIXTURE.fullmatch(core) else core
+        return fold_case(core) if _CASELESS_MIXTURE.fullmatch(core) else core
     if _CAMEL.search(core) and core not in _CAMELS_OF_TRADE:
         return core
     if core in _OTHER_IN_CAPITALS and not shouting and before.lower() != "the":

@@ -74,6 +74,7 @@ class EmbeddingMalformed(NousError):
 
     def __init__(self, embedder: str, why: str) -> None:
         super().__init__(f"the embedder {embedder} answered, but {why}; none of its vectors was taken")
+        self.why = why
 
 
 @dataclass(frozen=True, kw_only=True)

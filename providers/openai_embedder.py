@@ -5,7 +5,7 @@
     no answer in time                       Outage           Outage, at once: the time is spent
     401, 403, 404, another dimension        Misconfigured    Outage: someone changed the server, and work waits until it is put right
     400, 413, 422                           Misconfigured    the batch is halved until the text at fault is found: EmbeddingRefused
-    a wrong number of vectors, NaN, zero    EmbeddingMalformed
+    a wrong number of vectors, NaN, zero    Misconfigured    EmbeddingMalformed
 
 Tries are few and short, because whoever asked can wait better: it holds no connection while it does.
 """
@@ -49,7 +49,7 @@ class OpenAIEmbedder(Profiled):
         api_key: SecretStr,
         batch: int,
         timeout_s: float,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        pause: Callable[[float], Awaitable[None]],
     ) -> None:
         super().__init__(profile)
         self._url, self._where = _endpoint(url)
@@ -62,7 +62,7 @@ class OpenAIEmbedder(Profiled):
         self._turns = asyncio.Semaphore(REQUESTS_AT_ONCE)
 
     @classmethod
-    def configured(cls, settings: Settings) -> Self:
+    def configured(cls, settings: Settings, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> Self:
         """From the settings. Raises Misconfigured that names the setting when one is missing or cannot work."""
         if not settings.embedder_model:
             raise Misconfigured("NOUS_EMBEDDER is openai and no model is named; set NOUS_EMBEDDER_MODEL to the name its server knows it by")
@@ -89,6 +89,7 @@ class OpenAIEmbedder(Profiled):
             api_key=settings.embedder_api_key,
             batch=settings.embedder_batch,
             timeout_s=settings.embedder_timeout_s,
+            pause=pause,
         )
 
     async def open(self) -> None:
@@ -98,13 +99,13 @@ class OpenAIEmbedder(Profiled):
         self._client = httpx.AsyncClient(base_url=self._url, headers=_authorization(self._api_key), timeout=None)  # noqa: S113 - see _ask_once
         try:
             await self._vectors(["The first text is a trial."])
-        except EmbeddingRefused as error:
+        except BaseException as error:
             await self.close()
-            raise Misconfigured(
-                f"{self._where} refuses even a short text ({error.why}); check NOUS_EMBEDDER_MODEL ({self._model})"
-            ) from error
-        except BaseException:
-            await self.close()
+            if isinstance(error, EmbeddingRefused | EmbeddingMalformed):
+                raise Misconfigured(
+                    f"{self._where} gives no vector even for a short text ({error.why}); check NOUS_EMBEDDER_URL and"
+                    f" NOUS_EMBEDDER_MODEL ({self._model})"
+                ) from error
             raise
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
@@ -112,7 +113,7 @@ class OpenAIEmbedder(Profiled):
         try:
             return await self._vectors([readable(text) for text in texts])
         except Misconfigured as error:
-            raise Outage(self._where, f"it did at the start, and now {error}") from error
+            raise Outage(self._where, f"it worked at the start, and now {error}") from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -172,13 +173,16 @@ class OpenAIEmbedder(Profiled):
     def _trouble(self, answer: httpx.Response) -> NousError:
         """What a status other than 200 means."""
         status = answer.status_code
-        said = f"it answers {status} {answer.reason_phrase}"
+        said = f"{status} {answer.reason_phrase}"
         if status in {401, 403}:
-            return Misconfigured(f"{self._where}: {said}; the key is missing, wrong, or not for this model. Check NOUS_EMBEDDER_API_KEY")
+            return Misconfigured(
+                f"{self._where} answers {said}; the key is missing, wrong, or not for this model. Check NOUS_EMBEDDER_API_KEY"
+            )
         said += f": {self._excerpt(answer)}"
         if status in {404, 405} or answer.is_redirect:
             return Misconfigured(
-                f"{self._where}: {said}; check NOUS_EMBEDDER_URL (what comes before /embeddings) and NOUS_EMBEDDER_MODEL ({self._model})"
+                f"{self._where} answers {said}; check NOUS_EMBEDDER_URL (what comes before /embeddings) and"
+                f" NOUS_EMBEDDER_MODEL ({self._model})"
             )
         if status in {400, 413, 422}:
             return _Refusal(said)
@@ -192,7 +196,7 @@ class OpenAIEmbedder(Profiled):
             first = error.errors(include_input=False, include_url=False)[0]
             if first["type"] == "json_invalid":
                 kind = answer.headers.get("content-type", "of no type")
-                raise _Passing(f"it answers 200 with a body ({kind}) that is not JSON; if that lasts, check NOUS_EMBEDDER_URL") from error
+                raise _Passing(f"200, but the body ({kind}) is not JSON; if that lasts, check NOUS_EMBEDDER_URL") from error
             raise EmbeddingMalformed(self.name, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
         rows.sort(key=lambda row: row.index)
         if [row.index for row in rows] != list(range(count)):
@@ -241,10 +245,10 @@ def _endpoint(url: str) -> tuple[httpx.URL, str]:
     """Where to post, and its name for messages (which leaves out a password). Raises Misconfigured for what is no web address."""
     try:
         parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise Misconfigured(f"NOUS_EMBEDDER_URL is no web address ({error}); it looks like http://127.0.0.1:8080/v1") from error
+    except httpx.InvalidURL:
+        parsed = httpx.URL()
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise Misconfigured("NOUS_EMBEDDER_URL is no web address; it looks like http://127.0.0.1:8080/v1")
+        raise Misconfigured("NOUS_EMBEDDER_URL is no web address; one looks like http://127.0.0.1:8080/v1")
     return parsed, f"the embedder at {parsed.copy_with(username=None, password=None, query=None)}"
 
 

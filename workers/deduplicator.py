@@ -42,7 +42,10 @@ TRUST = ("assistant_derived", "episode_summary", "user_stated")  # least first
 
 async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Vector | None]:
     """A vector for each event whose words are new to its agent; None where none is needed."""
-    wanted = {(event.agent_id, content_hash(event.content)): event.content for event in events if not is_blank(event.content)}
+    wanted: dict[tuple[str, bytes], str] = {}
+    for event in events:
+        if not is_blank(event.content):
+            wanted.setdefault((event.agent_id, content_hash(event.content)), event.content)
     async with kit.database.read({agent for agent, _ in wanted}) as db:
         known = await _active_wordings(db, wanted)
     new = [key for key in wanted if key not in known]

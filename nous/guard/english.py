@@ -3,8 +3,13 @@
 import re
 
 
+def listed(text: str) -> list[str]:
+    """The words of a list that is written as a text, in order."""
+    return text.split()
+
+
 def words(text: str) -> frozenset[str]:
-    """The words of a list that is written as a text."""
+    """The same where the order does not matter."""
     return frozenset(text.split())
 
 
@@ -28,10 +33,11 @@ def is_english(words: set[str]) -> bool:
 
 
 ARTICLES = frozenset({"a", "an", "the"})
-# Before these an article is a word like any other: few is not a few, last week not the last week, a number of not the number of.
+# Before these an article is a word like any other: few is not a few, in a week not in the week, a number of not the number of.
 ARTICLE_MATTERS_BEFORE = words(
     "few little bit lot only most more less least last next past previous following other another same first second third fourth fifth"
-    " number majority minority couple half quarter time better worse best worst one and or is was are were to in"
+    " number majority minority couple half quarter time better worse best worst one and or is was are were to in second minute hour"
+    " day week month year decade century moment while hundred thousand million dozen total average sole"
 )
 
 CONTRACTIONS = {
@@ -50,7 +56,8 @@ CONTRACTIONS |= {
     )
     for word in words.split()
 }
-APOSTROPHE_S = {f"{word}'s": word for word in words("he she it that there here what where who how when")}  # is, or has before one of these
+CONTRACTIONS |= {f"{word}'s": (word, "'s") for word in words("he she it that there here what where who how when")}
+# `'s` is `is`, or `has` before these
 HAS_BEFORE = frozenset({"been", "got", "had"})
 
 # One word, written in two ways.
@@ -75,14 +82,15 @@ ONE_WORD = {
     for british, american in [pair.split("/")]
 }
 
-_TEENS = "three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+_TEENS = listed("three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+_TENS = dict(zip(listed("twenty thirty forty fifty sixty seventy eighty ninety"), range(20, 100, 10), strict=True))
 NUMBERS = {"zero": "0", "two": "2"} | {word: str(value) for value, word in enumerate(_TEENS, 3)}
 NUMBERS |= {word: str(value) for word, value in _TENS.items()}
 NUMBERS |= {f"{ten}-{one}": str(_TENS[ten] + value) for ten in _TENS for value, one in enumerate(("one", "two", *_TEENS[:7]), 1)}
 ORDINALS = dict(
-    zip("first third fourth fifth sixth seventh eighth ninth tenth".split(), "1st 3rd 4th 5th 6th 7th 8th 9th 10th".split(), strict=True)
+    zip(listed("first third fourth fifth sixth seventh eighth ninth tenth"), listed("1st 3rd 4th 5th 6th 7th 8th 9th 10th"), strict=True)
 )
+CERTAIN = NUMBERS | ORDINALS | {"&": "and"}
 
 # After a number: the unit, however it is written. Nothing is converted.
 UNITS = {
@@ -110,18 +118,33 @@ UNITS = {
     for name in names.split()
 }
 
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = listed("january february march april may june july august september october november december")
 MONTHS = {name: number for number, name in enumerate(_MONTHS, 1)}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
 # A day before its month is a date after these; elsewhere it may be a count, as in `sold 12 March tickets`.
 BEFORE_A_DATE = words("on by until till from since before after of for between and is was to due dated born through")
 DAYS = words("monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun")
 
+# A plain day before its month also wants one of these behind it, unless the text ends there.
+BEHIND_A_DATE = words("and or but at in on by to from with until because when where as is was he she they it we i the")
+
+# At the start of a text `the` may go before these: notes leave it out. And before these names after a preposition.
+NOTED = words(
+    "user assistant agent client customer team company project app application system server service database website api deadline"
+    " meeting office budget"
+)
+NAMED = words("University Institute Museum Academy Ministry Netherlands Philippines UK US USA EU UN U.S U.K")
+PLACES = words("at in of from with for to by near")
+# Before or behind these a comma is a word: `No, more came`, `she likes cooking, cats and tea`, `Bob, says Alice, is ill`.
+ANSWERS = words("no not yes never nein ja non oui si sí não sim nie tak нет да не لا نعم 不 没 没有 是 いいえ はい 아니요 네 nee nej ne")
+
 # `said that she` is `said she`.
 SAYING = words(
     "said says say saying thinks think thought believes believe believed knows know knew mentioned mentions reported reports stated"
     " states noted notes claimed claims feels felt hopes hoped"
 )
+SPEAKERS = words("i me my mine myself we us our ours you your yours here now today tomorrow yesterday this these")
+PLAYING = words("play plays played playing")
 SUBJECTS = words("he she they we i")
 BE = words("is are was were be been being")
 
@@ -133,8 +156,9 @@ IN_A_ROW = (
     | frozenset(ORDINALS)
     | words(
         "one hundred thousand million billion half spring summer autumn fall winter morning noon afternoon evening night midnight dawn dusk"
-        " north south east west northeast northwest southeast southwest left right low medium high small large start end yes no on off in out"
-        " up down not all none non ex re un co more most less least only very old new win loss lost true false"
+        " north south east west northeast northwest southeast southwest left right low medium high small large start end yes no on off in"
+        " out up down not all none non ex re un co more most less least only very old new win loss lost true"
+        " false"
     )
 )
 _PARTS = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal, get_args
@@ -62,102 +62,105 @@ _BOTH_WAYS = english.words("and or & und oder y o e et ou и или 和 与 或 
 _DIGITS = re.compile(r"\d+")
 
 
-def differences(old: Reading, new: Reading) -> tuple[Finding, ...]:
-    """The differences of two readings that are not in step; always at least one."""
-    before, after = _counted(old), _counted(new)
-    if before == after and (moved := _moved(old, new)):
-        return (moved,)
-    unmatched = frozenset((before - after) + (after - before))
-    negated = _negations(old) != _negations(new)
-    regions = _regions(old, new)
-    telling = [region for region in regions if any(key != ARTICLE for key in (*region.left, *region.right))]
-    return tuple(Finding(region.kind(unmatched, is_negated=negated), region.old, region.new) for region in telling or regions)
-
-
-def _counted(reading: Reading) -> Counter[str]:
-    return Counter(key for key in reading.keys if key != ARTICLE)
-
-
-def _negations(reading: Reading) -> int:
-    beyond_ascii = "".join(key for key in reading.keys if not key.isascii())
-    return sum(key in _NEGATIONS for key in reading.keys) + len(_NEGATION_SIGNS.findall(beyond_ascii))
-
-
-def _moved(old: Reading, new: Reading) -> Finding | None:
-    """The one difference of two texts that have the same words: two of them exchanged, or some of them moved."""
-    (left, left_pieces), (right, right_pieces) = _without_articles(old), _without_articles(new)
-    if left == right:
-        return None
-    start, end = _ends(left, right)
-    moved, to = left[start : len(left) - end], right[start : len(right) - end]
-    pieces = left_pieces[start : len(left) - end], right_pieces[start : len(right) - end]
-    kind: Kind = "order" if _is_rotation(moved, to) and not all(piece[:1].isupper() for piece in pieces[0]) else "role"
-    if len(moved) == 3 and moved[1] in _BOTH_WAYS:
-        kind = "order"
-    return Finding(kind, _shown(pieces[0], moved), _shown(pieces[1], to))
-
-
-def _without_articles(reading: Reading) -> tuple[list[str], list[str]]:
-    kept = [at for at, key in enumerate(reading.keys) if key != ARTICLE]
-    return [reading.keys[at] for at in kept], [reading.pieces[at] for at in kept]
-
-
-def _is_rotation(left: list[str], right: list[str]) -> bool:
-    return any(left[at:] + left[:at] == right for at in range(1, len(left)))
-
-
-def _ends(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
-    """How many keys are alike at the start and at the end."""
-    shorter = min(len(left), len(right))
-    start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
-    end = next((at for at in range(shorter - start) if left[-1 - at] != right[-1 - at]), shorter - start)
-    return start, end
-
-
 @dataclass(frozen=True, slots=True)
-class _Region:
-    """One stretch where the two part."""
+class _Stretch:
+    """A stretch of both readings, from the first key to the last in which they part; `at` is where it begins."""
 
     left: tuple[str, ...]
     right: tuple[str, ...]
     left_pieces: tuple[str, ...]
     right_pieces: tuple[str, ...]
-    at_start: bool
+    at: int
 
-    @property
-    def old(self) -> str:
-        return _shown(self.left_pieces, self.left)
+    def part(self, left: slice, right: slice) -> "_Stretch":
+        at = self.at + min(left.start, right.start)
+        return _Stretch(self.left[left], self.right[right], self.left_pieces[left], self.right_pieces[right], at)
 
-    @property
-    def new(self) -> str:
-        return _shown(self.right_pieces, self.right)
+    def as_finding(self, kind: Kind) -> Finding:
+        return Finding(kind, _shown(self.left_pieces, self.left), _shown(self.right_pieces, self.right))
 
-    def kind(self, unmatched: frozenset[str], *, is_negated: bool) -> Kind:
-        """What differs here, the most telling first; `unmatched` are the keys that only one of the texts has."""
-        both = (*self.left, *self.right)
-        alone = [key for key in both if key in unmatched]
-        if ("?" in self.left) != ("?" in self.right):
-            return "question"
-        if any(key.startswith(("date ", "month ")) or key in english.MONTHS for key in alone):
-            return "date"
-        if any(map(_DIGITS.search, alone)) and _numbers(self.left) != _numbers(self.right):
-            return "number"
-        if is_negated and (any(key in _NEGATIONS for key in both) or _NEGATION_SIGNS.search("".join(both))):
-            return "negation"
-        if self.left and self.right and all(key in _UNITS for key in both):
-            return "unit"
-        return self._kind_by_shape(both)
 
-    def _kind_by_shape(self, both: tuple[str, ...]) -> Kind:
-        if not any(key == ARTICLE or character.isalnum() for key in both for character in key):
-            return "sign"
-        if self.left and self.right and _scripts(self.left) != _scripts(self.right):
-            return "script"
-        if any(key != ARTICLE and key.isascii() and not WORD.fullmatch(key) for key in both):
-            return "code"
-        if self.left and self.right and not self.at_start and all(piece[:1].isupper() for piece in (*self.left_pieces, *self.right_pieces)):
-            return "name"
-        return "word"
+def differences(old: Reading, new: Reading) -> tuple[Finding, ...]:
+    """The differences of two readings that are not in step; always at least one."""
+    whole = _apart(old, new)
+    alone = _alone(whole.left, whole.right)
+    if not alone and (kind := _rearranged(whole)):
+        return (whole.as_finding(kind),)
+    is_negated = _negations(whole.left) != _negations(whole.right)
+    parts = list(_parts(whole))
+    telling = [part for part in parts if {*part.left, *part.right} != {ARTICLE}] or parts
+    return tuple(part.as_finding(_kind(part, alone, is_negated=is_negated)) for part in telling)
+
+
+def _apart(old: Reading, new: Reading) -> _Stretch:
+    """The two without what is alike at their start and at their end."""
+    shorter = min(len(old.keys), len(new.keys))
+    start = next((at for at in range(shorter) if old.keys[at] != new.keys[at]), shorter)
+    end = next((at for at in range(shorter - start) if old.keys[-1 - at] != new.keys[-1 - at]), shorter - start)
+    left, right = slice(start, len(old.keys) - end), slice(start, len(new.keys) - end)
+    return _Stretch(old.keys[left], new.keys[right], old.pieces[left], new.pieces[right], start)
+
+
+def _alone(left: tuple[str, ...], right: tuple[str, ...]) -> frozenset[str]:
+    """The keys, articles aside, that one of the two has more of than the other."""
+    if len(left) == len(right) == 1:
+        return frozenset(left + right) - {ARTICLE}
+    before, after = Counter(left), Counter(right)
+    return frozenset((before - after) + (after - before)) - {ARTICLE}
+
+
+def _negations(keys: Sequence[str]) -> int:
+    beyond_ascii = "".join(key for key in keys if not key.isascii())
+    return sum(key in _NEGATIONS for key in keys) + (len(_NEGATION_SIGNS.findall(beyond_ascii)) if beyond_ascii else 0)
+
+
+def _rearranged(whole: _Stretch) -> Kind | None:
+    """What happened to the same words: two of them exchanged places, or some of them moved; None if only articles differ."""
+    left, right = ([key for key in keys if key != ARTICLE] for keys in (whole.left, whole.right))
+    if left == right:
+        return None
+    if len(left) == 3 and left[1] in _BOTH_WAYS:
+        return "order"
+    is_moved = any(left[at:] + left[:at] == right for at in range(1, len(left)))
+    return "order" if is_moved and not all(piece[:1].isupper() for piece in whole.left_pieces) else "role"
+
+
+def _parts(whole: _Stretch) -> Iterator[_Stretch]:
+    """The stretch again, without what is alike inside it."""
+    if len(whole.left) <= 1 or len(whole.right) <= 1:
+        yield whole
+        return
+    steps = SequenceMatcher(None, whole.left, whole.right, autojunk=False).get_opcodes()
+    yield from (whole.part(slice(i, j), slice(x, y)) for tag, i, j, x, y in steps if tag != "equal")
+
+
+def _kind(part: _Stretch, alone: frozenset[str], *, is_negated: bool) -> Kind:
+    """What differs here, the most telling first; `alone` are the keys that only one of the texts has."""
+    both = (*part.left, *part.right)
+    if ("?" in part.left) != ("?" in part.right):
+        return "question"
+    if any(key in alone and (key.startswith(("date ", "month ")) or key in english.MONTHS) for key in both):
+        return "date"
+    if any(key in alone and _DIGITS.search(key) for key in both) and _numbers(part.left) != _numbers(part.right):
+        return "number"
+    if is_negated and _negations(both):
+        return "negation"
+    if part.left and part.right and all(key in _UNITS for key in both):
+        return "unit"
+    return _kind_by_shape(part, both)
+
+
+def _kind_by_shape(part: _Stretch, both: tuple[str, ...]) -> Kind:
+    is_replaced = bool(part.left and part.right)
+    if not any(key == ARTICLE or any(map(str.isalnum, key)) for key in both):
+        return "sign"
+    if is_replaced and _scripts(part.left) != _scripts(part.right):
+        return "script"
+    if any(key != ARTICLE and key.isascii() and not WORD.fullmatch(key) for key in both):
+        return "code"
+    if is_replaced and part.at > 0 and all(piece[:1].isupper() for piece in (*part.left_pieces, *part.right_pieces)):
+        return "name"
+    return "word"
 
 
 def _numbers(keys: tuple[str, ...]) -> list[str]:
@@ -166,27 +169,13 @@ def _numbers(keys: tuple[str, ...]) -> list[str]:
 
 def _scripts(keys: tuple[str, ...]) -> set[str]:
     """The scripts of the letters, by the first word of their names; signs and digits have none."""
-    return {unicodedata.name(character, "?").split()[0] for key in keys for character in key if character.isalpha()} or {"LATIN"}
+    letters = "".join(keys)
+    if letters.isascii():
+        return {"LATIN"}
+    return {unicodedata.name(letter, "?").split()[0] for letter in letters if letter.isalpha()} or {"LATIN"}
 
 
 def _shown(pieces: Sequence[str], keys: Sequence[str]) -> str:
     """The pieces as they would be written, or their keys where a piece is shared with a neighbour."""
     shown = [piece for piece in pieces if piece] or list(keys)
     return ("" if all(len(piece) == 1 and not piece.isascii() for piece in shown) else " ").join(shown)
-
-
-def _regions(old: Reading, new: Reading) -> list[_Region]:
-    start, end = _ends(old.keys, new.keys)
-    left, right = old.keys[start : len(old.keys) - end], new.keys[start : len(new.keys) - end]
-    steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if left and right else [("", 0, len(left), 0, len(right))]
-    return [
-        _Region(
-            left[i:j],
-            right[x:y],
-            old.pieces[start + i : start + j],
-            new.pieces[start + x : start + y],
-            at_start=start + min(i, x) == 0,
-        )
-        for tag, i, j, x, y in steps
-        if tag != "equal"
-    ]

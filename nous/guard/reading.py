@@ -8,11 +8,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from nous.text import ACRONYM, WORD, case_is_content, folded, form
+from nous.text import WORD, case_is_content, folded, form
 
 from . import english
 
-ARTICLE = "·"  # the key of an article that may be swapped for another
+ARTICLE = "a / the"  # the key of an article that may be swapped for another
 
 
 class Reading(NamedTuple):
@@ -33,22 +33,25 @@ _UNSPACED = re.compile(
     "])"
 )
 _PICTURES = re.compile("([\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]+)")
+_BULLET = re.compile(r"[-*•·‣▪●○–—] (?=\D)")
 _LONG_DASH = re.compile("—+|(?<=[^\\W\\d_])--(?=[^\\W\\d_])|(?<!\\S)--(?!\\S)")
 
 _OPENING = "\"'([{,;¡¿「『《〈【、，"
 _CLOSING = "\"')]}.,;:!?。、「」『』《》〈〉【】।۔።॥"
-_SILENT = frozenset(_OPENING + _CLOSING + "·") - {"?", "·"}
+_QUOTES = {'"': '"', "'": "'", "「": "」", "『": "』"}
 _FACE = re.compile(r"[:;=].*[()\[\]{}]|[()\[\]{}].*[:;=]")
-_GREEK_END = re.compile("[\u0370-\u03ff\u1f00-\u1fff][\"')]*;")
+_GREEK_QUESTION = re.compile("[\u0370-\u03ff\u1f00-\u1fff][\"')]*;")
 
+_ACRONYM = re.compile(r"(?:[A-Z]\.)+[A-Z]\.?|[aApP]\.[mM]|e\.g|i\.e")
+_MARKED = re.compile(r"(`|\*\*)(?=\S)(.+)\1")
+
+_NUMBER = r"(\d+(?:[.,]\d+)*)"
 _QUANTITY = re.compile(
-    r"(\d+(?:[.,]\d+)*)(mg|kg|cm|mm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph|mb|gb|tb|kb|ms|min|mins|hrs?|secs?|yrs?|am|pm|%)",
-    re.IGNORECASE,
+    _NUMBER + r"(mg|kg|cm|mm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph|mb|gb|tb|kb|ms|mins?|hrs?|secs?|yrs?|am|pm|%)", re.IGNORECASE
 )
-_PRICE = re.compile(r"([$€£¥₹₽₩₺₫₴])(\d+(?:[.,]\d+)*)")
-_PRICE_BEHIND = re.compile(r"(\d+(?:[.,]\d+)*)([$€£¥₹₽₩₺₫₴])")
+_PRICE = re.compile(rf"(?:([$€£¥₹₽₩₺₫₴]){_NUMBER}|{_NUMBER}([$€£¥₹₽₩₺₫₴]))")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
-_DAY_OF_MONTH = re.compile(r"(0?[1-9]|[12]\d|3[01])(st|nd|rd|th)?")
+_DAY = re.compile(r"(0?[1-9]|[12]\d|3[01])(st|nd|rd|th)?")
 _ISO_DATE = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _YEAR = re.compile(r"[12]\d{3}")
 
@@ -56,157 +59,199 @@ _YEAR = re.compile(r"[12]\d{3}")
 @lru_cache(maxsize=2048)
 def read(text: str) -> Reading:
     """The keys of `text`, and what they were read from."""
-    formed = _spread(form(text))
-    chunks = formed.split()
-    keys, pieces = _Reader(formed, chunks).read()
+    reader = _Reader(_spread(form(text)))
+    keys, pieces = reader.read()
     words = set(keys)
     is_english = english.is_english(words)
-    keys, pieces = _sayings(keys, pieces)
+    if reader.pauses or reader.quotes:
+        keys, pieces = reader.with_speaking_signs(is_english=is_english)
+    if not words.isdisjoint(_ELIDED):
+        keys, pieces = _elided(keys, pieces)
     if is_english:
-        keys = _english_keys(keys, pieces)
-    if not english.MONTHS.keys().isdisjoint(words) or any(_ISO_DATE.fullmatch(key) for key in keys if len(key) == 10):
+        keys = _as_in_english(keys, pieces)
+    if not words.isdisjoint(english.MONTHS) or "-" in reader.formed:
         keys, pieces = _dates(keys, pieces)
-    return Reading(tuple(keys), tuple(pieces), is_english, formed.isupper())
+    return Reading(tuple(keys), tuple(pieces), is_english, reader.is_shouting)
 
 
 def _spread(formed: str) -> str:
     """The text with what stands for itself (a character of an unspaced script, a picture, a long dash) between spaces."""
-    if formed.isascii():
-        return _LONG_DASH.sub(" — ", formed) if "--" in formed else formed
-    spread = _UNSPACED.sub(r" \1 ", formed)
-    return _LONG_DASH.sub(" — ", _PICTURES.sub(r" \1 ", spread))
+    if bullet := _BULLET.match(formed):
+        formed = formed[bullet.end() :]
+    if max(formed, default="") >= "\u0e00":
+        formed = _PICTURES.sub(r" \1 ", _UNSPACED.sub(r" \1 ", formed))
+    return _LONG_DASH.sub(" — ", formed) if "—" in formed or "--" in formed else formed
 
 
 class _Reader:
     """Reads the chunks of one text, one after another."""
 
-    def __init__(self, formed: str, chunks: list[str]) -> None:
-        self.formed, self.chunks = formed, chunks
-        self.shouting = formed.isupper()
-        self.spelled = case_is_content(formed)
+    def __init__(self, formed: str) -> None:
+        self.formed = formed
+        self.is_shouting = formed.isupper()
+        self.is_spelled = case_is_content(formed)
         self.keys: list[str] = []
         self.pieces: list[str] = []
+        self.before = ""
+        self.pauses: list[int] = []  # how many keys stand before each comma
+        self.quotes: list[tuple[int, int]] = []  # and before the start and the end of each quotation
+        self.opened: dict[str, int] = {}
 
     def read(self) -> tuple[list[str], list[str]]:
-        last = len(self.chunks) - 1
-        for at, chunk in enumerate(self.chunks):
-            if chunk.isascii() and chunk.islower() and chunk.isalpha() and len(chunk) > 2:
+        chunks = self.formed.split()
+        for at, chunk in enumerate(chunks, 1 - len(chunks)):
+            if chunk.isalpha():
                 self.word(chunk)
             else:
-                self.chunk(chunk, is_last=at == last)
+                self.chunk(chunk, is_last=at == 0)
         return self.keys, self.pieces
 
     def add(self, piece: str, *keys: str) -> None:
+        """One piece of text as its keys; the piece stands with the first of them."""
         self.keys += keys
-        self.pieces += [piece, *[""] * (len(keys) - 1)]
+        self.pieces.append(piece)
+        self.pieces += [""] * (len(keys) - 1)
+        self.before = keys[-1]
 
     def chunk(self, chunk: str, *, is_last: bool) -> None:
-        """One chunk: its core without the punctuation around it, and what of that punctuation speaks."""
+        """A core without the punctuation around it, and what of that punctuation speaks."""
         core = chunk.lstrip(_OPENING).rstrip(_CLOSING)
         if not core:
             return self.punctuation(chunk)
-        at = chunk.index(core)
-        before, behind = chunk[:at], chunk[at + len(core) :]
+        before, _, behind = chunk.partition(core)
+        for sign in before:
+            if sign in _QUOTES:
+                self.opened[_QUOTES[sign]] = len(self.keys)
         if "¿" in before and "?" not in self.formed:
             self.add("¿", "¿")
-        self.core(self.loud(core, before, behind, is_last=is_last))
-        if "?" in behind or _GREEK_END.search(chunk):
+        if core.isalpha():
+            self.word(core if len(core) > 1 or "!" not in behind else core + "!")
+        else:
+            self.core(self.loud(core, before, behind, is_last=is_last))
+        if behind and not is_last:
+            self.pauses.append(len(self.keys))
+        for sign in behind:
+            if sign in self.opened:
+                self.quotes.append((self.opened.pop(sign), len(self.keys)))
+        if "?" in behind or (";" in behind and _GREEK_QUESTION.search(chunk)):
             self.add("?", "?")
         return None
 
     def punctuation(self, chunk: str) -> None:
         """A chunk of signs only: dropped when it is silent, kept when it is a face or asks."""
+        for sign in chunk:  # in unspaced scripts, where signs stand alone
+            if sign in self.opened:
+                self.quotes.append((self.opened.pop(sign), len(self.keys)))
+            elif sign in _QUOTES:
+                self.opened[_QUOTES[sign]] = len(self.keys)
+        self.pauses.append(len(self.keys))
         if len(chunk) > 1 and _FACE.search(chunk):
             self.add(chunk, chunk)
         elif "?" in chunk or ("¿" in chunk and "?" not in self.formed):
             self.add("?", "?")
 
     def loud(self, core: str, before: str, behind: str, *, is_last: bool) -> str:
-        """The core with the punctuation beside it that is part of it: 5!, 6", 3. before more words, (500)."""
-        if len(core) == 1 and "!" in behind:
-            return core + "!"
-        if not core[-1].isdigit():
+        """A number with the punctuation beside it that is part of it: 5!, 6", (500), and the 3. of an order."""
+        if not behind or not core[-1].isdigit():
             return core
         if "!" in behind:
             return core + "!"
         if "(" in before and ")" in behind:
             return f"({core})"
-        if behind[:1] in ("'", '"') and not re.search(rf"(?:^|[\s(\[]){behind[0]}", self.formed):
+        if behind[0] in "'\"" and not re.search(rf"(?:^|[\s(\[]){behind[0]}", self.formed):
             return core + behind.rstrip(".,;:?)")
-        if behind[:1] == "." and not is_last:
-            return core + "."
-        return core
+        return core + "." if behind[0] == "." and not is_last else core
 
     def core(self, core: str) -> None:
-        """One core: a word, an acronym with stops, a quantity, a price, or itself."""
+        """A compound or a contraction, an acronym with stops, a quantity, a price, or itself."""
         if WORD.fullmatch(core):
-            return self.word(core)
-        if ACRONYM.fullmatch(core):
-            return self.word(core.replace(".", ""))
-        if quantity := _QUANTITY.fullmatch(core):
+            self.word(core)
+        elif _ACRONYM.fullmatch(core):
+            self.word(core.replace(".", ""))
+        elif marked := _MARKED.fullmatch(core):
+            self.add(marked[2], marked[2])
+        elif quantity := _QUANTITY.fullmatch(core):
             self.add(quantity[1], quantity[1])
-            return self.word(quantity[2])
-        if price := _PRICE.fullmatch(core) or _PRICE_BEHIND.fullmatch(core):
-            self.add(price[1], price[1])
-            return self.add(price[2], price[2])
-        return self.add(core, core if self.spelled else folded(core, self.before()))
+            self.word(quantity[2])
+        elif price := _PRICE.fullmatch(core):
+            for part in filter(None, price.groups()):
+                self.add(part, part)
+        else:
+            self.add(core, core if self.is_spelled else folded(core, self.before))
 
     def word(self, word: str) -> None:
         """One word, its case folded, a contraction undone, a unit behind its number by its one name."""
-        before = self.before()
-        key = word if self.spelled else folded(word, before, shouting=self.shouting)
-        if before[-1:].isdigit() and key in english.UNITS:
-            return self.add(word, english.UNITS[key])
-        if "'" in key:
-            return self.contraction(word, key)
-        return self.add(word, english.ONE_WORD.get(key, key)) if key != "cannot" else self.add(word, "can", "not")
+        key = word if self.is_spelled else folded(word, self.before, shouting=self.is_shouting)
+        if key in english.UNITS and (self.before[-1:].isdigit() or self.before in english.NUMBERS):
+            self.add(word, english.UNITS[key])
+        elif key in english.CONTRACTIONS:
+            self.add(word, *english.CONTRACTIONS[key])
+        else:
+            key = english.ONE_WORD.get(key, key)
+            self.keys.append(key)
+            self.pieces.append(word)
+            self.before = key
 
-    def contraction(self, word: str, key: str) -> None:
-        if key in english.CONTRACTIONS:
-            return self.add(word, *english.CONTRACTIONS[key])
-        if key in english.APOSTROPHE_S:
-            return self.add(word, english.APOSTROPHE_S[key], "'s")
-        return self.add(word, key)
+    def with_speaking_signs(self, *, is_english: bool) -> tuple[list[str], list[str]]:
+        """The keys with those commas and quotation marks between them that change what is said."""
+        signs = [(at, ",") for at in self.pauses if self.is_speaking_pause(at)]
+        for start, end in self.quotes:
+            if self.is_speaking_quote(start, end, is_english=is_english):
+                signs += [(start, '"'), (end, '"')]
+        keys, pieces = self.keys, self.pieces
+        for at, sign in sorted(signs, reverse=True):
+            keys, pieces = [*keys[:at], sign, *keys[at:]], [*pieces[:at], sign, *pieces[at:]]
+        return keys, pieces
 
-    def before(self) -> str:
-        return self.keys[-1] if self.keys else ""
+    def is_speaking_pause(self, at: int) -> bool:
+        """`No, more came`; `she likes cooking, cats and tea`; `Bob, says Alice, is ill`; `call me, Bob`."""
+        if not 0 < at < len(self.keys):
+            return False
+        before, behind = self.keys[at - 1], self.keys[at]
+        is_call = at == len(self.keys) - 1 and self.pieces[at][:1].isupper() and before in {"me", "him", "her", "us", "them", "you"}
+        return before in english.ANSWERS or before.endswith("ing") or behind in english.SAYING or is_call
+
+    def is_speaking_quote(self, start: int, end: int, *, is_english: bool) -> bool:
+        """Whether someone else may speak in this quotation: `Bob said "I am ill"` is not `Bob said I am ill`."""
+        if end - start <= 1 or (start == 0 and end == len(self.keys)):
+            return False
+        return not is_english or not english.SPEAKERS.isdisjoint(self.keys[start:end])
 
 
-def _sayings(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:
+_ELIDED = frozenset({"'s", "that", "located"})
+
+
+def _elided(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:
     """Without the words that say nothing where they stand: `said that she`, `is located in`; and `'s` by its full name."""
     kept: list[int] = []
     for at, key in enumerate(keys):
         before, behind = keys[at - 1] if at else "", keys[at + 1] if at + 1 < len(keys) else ""
         if key == "'s":
             keys[at] = "has" if behind in english.HAS_BEFORE else "is"
-        if key == "that" and before in english.SAYING and behind in english.SUBJECTS:
-            continue
-        if key == "located" and before in english.BE and behind in {"in", "at", "on"}:
-            continue
-        kept.append(at)
+        silent = (key == "that" and before in english.SAYING and behind in english.SUBJECTS) or (
+            key == "located" and before in english.BE and behind in {"in", "at", "on"}
+        )
+        if not silent:
+            kept.append(at)
     return [keys[at] for at in kept], [pieces[at] for at in kept]
 
 
-def _english_keys(keys: list[str], pieces: list[str]) -> list[str]:
-    """Number words, thousands, `&` and articles, as far as they are certain."""
-    read_keys = []
+def _as_in_english(keys: list[str], pieces: list[str]) -> list[str]:
+    """Number words, thousands, `&` and articles made alike, as far as they are certain."""
+    alike = [english.CERTAIN.get(key, key) for key in keys]
     for at, key in enumerate(keys):
-        behind = keys[at + 1] if at + 1 < len(keys) else ""
-        if key in english.ARTICLES:
-            is_article = behind and WORD.fullmatch(behind) and behind not in english.ARTICLE_MATTERS_BEFORE
-            read_keys.append(ARTICLE if is_article and not _is_label(pieces, at) else key)
-        elif key == "&":
-            read_keys.append("and")
+        if key in english.ARTICLES and _is_article(keys, pieces, at):
+            alike[at] = ARTICLE
         elif "," in key and _THOUSANDS.fullmatch(key):
-            read_keys.append(key.replace(",", ""))
-        else:
-            read_keys.append(english.NUMBERS.get(key) or english.ORDINALS.get(key, key))
-    return read_keys
+            alike[at] = key.replace(",", "")
+    return alike
 
 
-def _is_label(pieces: list[str], at: int) -> bool:
-    """Whether this A is a name, as in `Plan A works`: a capital in the middle."""
-    return pieces[at] == "A" and at > 0 and not pieces[at - 1].endswith((".", "!", "?"))
+def _is_article(keys: list[str], pieces: list[str], at: int) -> bool:
+    """Whether `a` or `the` stands before what it may be swapped before, and is no name, as in `Plan A works`."""
+    behind = keys[at + 1] if at + 1 < len(keys) else ""
+    is_name = pieces[at] == "A" and at > 0 and not pieces[at - 1].endswith((".", "!", "?"))
+    return not is_name and behind not in english.ARTICLE_MATTERS_BEFORE and WORD.fullmatch(behind) is not None
 
 
 def _dates(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:
@@ -217,33 +262,52 @@ def _dates(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:
     while at < len(keys):
         key, taken = _date(keys, at)
         dated_keys.append(key)
-        dated_pieces.append(" ".join(pieces[at : at + taken]))
+        dated_pieces.append(pieces[at] if taken == 1 else " ".join(pieces[at : at + taken]))
         at += taken
     return dated_keys, dated_pieces
 
 
 def _date(keys: list[str], at: int) -> tuple[str, int]:
     """The key at `at`, or the date that begins there; and how many keys it takes."""
-    key, *rest = keys[at : at + 5]
-    if iso := _ISO_DATE.fullmatch(key):
+    key = keys[at]
+    if len(key) == 10 and (iso := _ISO_DATE.fullmatch(key)):
         return _dated(int(iso[2]), int(iso[3]), iso[1]), 1
-    if key in english.MONTHS and rest:
-        skipped = 1 if rest[0] in (ARTICLE, "the") else 0
-        if day := _DAY_OF_MONTH.fullmatch(rest[skipped]) if len(rest) > skipped else None:
-            year = _year(rest[skipped + 1 :])
-            return _dated(english.MONTHS[key], int(day[1]), year), 2 + skipped + bool(year)
-        return (f"month {english.MONTHS[key]}", 1) if _YEAR.fullmatch(rest[0]) else (key, 1)
-    skipped = 1 if key in (ARTICLE, "the") else 0
-    ahead = [key, *rest][skipped:]
-    day = _DAY_OF_MONTH.fullmatch(ahead[0]) if ahead else None
-    if day is None or (skipped and not day[2]):
-        return key, 1
-    of = 1 if ahead[1:2] == ["of"] and day[2] else 0
-    month = english.MONTHS.get(ahead[1 + of]) if len(ahead) > 1 + of else None
-    year = _year(ahead[2 + of :])
-    if month is None or not (day[2] or year or at == 0 or keys[at - 1] in english.BEFORE_A_DATE or keys[at - 1] in english.DAYS):
-        return key, 1
-    return _dated(month, int(day[1]), year), skipped + 2 + of + bool(year)
+    if key in english.MONTHS:
+        return _month_first(keys, at)
+    if key[0].isdigit() or key in (ARTICLE, "the"):
+        return _day_first(keys, at)
+    return key, 1
+
+
+def _month_first(keys: list[str], at: int) -> tuple[str, int]:
+    """October 15, October the 15th, October 15th 2023; and Oct 2023."""
+    month, behind = english.MONTHS[keys[at]], keys[at + 1 : at + 4]
+    skipped = int(behind[:1] in ([ARTICLE], ["the"]))
+    if len(behind) > skipped and (day := _DAY.fullmatch(behind[skipped])):
+        year = _year(behind[skipped + 1 :])
+        return _dated(month, int(day[1]), year), 2 + skipped + bool(year)
+    return (f"month {month}", 1) if _year(behind) else (keys[at], 1)
+
+
+def _day_first(keys: list[str], at: int) -> tuple[str, int]:
+    """15 October, the 15th of October, 15th October 2023; a plain day only where it cannot be a count."""
+    skipped = int(keys[at] in (ARTICLE, "the"))
+    day, *behind = keys[at + skipped : at + skipped + 4] or [""]
+    is_day = _DAY.fullmatch(day)
+    if is_day is None or (skipped and not is_day[2]):
+        return keys[at], 1
+    of = int(behind[:1] == ["of"] and bool(is_day[2]))
+    month, year = english.MONTHS.get("".join(behind[of : of + 1])), _year(behind[of + 1 :])
+    if month is None or not (is_day[2] or year or _is_plain_date(keys, at)):
+        return keys[at], 1
+    return _dated(month, int(is_day[1]), year), 2 + skipped + of + bool(year)
+
+
+def _is_plain_date(keys: list[str], at: int) -> bool:
+    """Whether `12 March` here is a day: `on 12 March`, but not `sold 12 March tickets`."""
+    before = keys[at - 1] if at else "on"
+    behind = keys[at + 2] if at + 2 < len(keys) else "and"
+    return (before in english.BEFORE_A_DATE or before in english.DAYS) and behind in english.BEHIND_A_DATE
 
 
 def _year(keys: list[str]) -> str:

@@ -4,7 +4,6 @@ from . import english
 from .reading import ARTICLE, Reading
 
 _DASHES = frozenset({"-", "—"})
-_PLACES = english.words("at in of from with for to by near")
 
 
 def in_step(old: Reading, new: Reading) -> bool:
@@ -41,13 +40,17 @@ def _bridge(here: Reading, at: int, there: Reading, opposite: int) -> tuple[int,
 
 
 def _may_go(here: Reading, at: int, opposite: int) -> bool:
-    """`The user` at the start is `User`, and `at the University` is `at University`; but a patient is not patient."""
-    if here.pieces[at].lower() != "the":
-        return False
-    if at == 0:
-        return opposite == 0
-    name = here.pieces[at + 1]
-    return here.pieces[at - 1] in _PLACES and name[:1].isupper() and (not here.is_shouting)
+    """`The user` at the start is `User`, `at the University` is `at University`, `plays the piano` is `plays piano`.
+
+    Elsewhere it stays: a patient is not patient.
+    """
+    behind = here.keys[at + 1]
+    if here.pieces[at].lower() == "the" and at == 0:
+        return opposite == 0 and behind in english.NOTED
+    before = here.keys[at - 1] if at else ""
+    if before in english.PLAYING:
+        return True
+    return here.pieces[at] == "the" and before in english.PLACES and here.pieces[at + 1] in english.NAMED
 
 
 def _is_pause(here: Reading, at: int) -> bool:
@@ -55,5 +58,5 @@ def _is_pause(here: Reading, at: int) -> bool:
     if not 0 < at < len(here.keys) - 1:
         return False
     before, behind = here.pieces[at - 1], here.pieces[at + 1]
-    is_plain = behind.isalpha() and behind.islower() and before.isalpha() and min(len(before), len(behind)) > 1
+    is_plain = behind.isalpha() and behind.islower() and before.isalpha() and len(before) > 1
     return is_plain and before.lower() not in english.IN_A_ROW and behind not in english.IN_A_ROW

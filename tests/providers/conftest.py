@@ -139,9 +139,11 @@ async def server() -> AsyncIterator[EmbeddingsServer]:
 async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
     """Each embedder in turn, open."""
     async with _serving() as server:
-        changes = {"embedder_batch": 3} if request.param == "openai" else {"embedder": request.param, "embedder_threads": 2}
-        settings = server.settings if request.param == "openai" else Settings()
-        chosen = embedder(settings.model_copy(update=changes))
+        if request.param == "openai":
+            settings = server.settings.model_copy(update={"embedder_batch": 3})
+        else:
+            settings = Settings(embedder=request.param, embedder_threads=2)
+        chosen = embedder(settings)
         await chosen.open()
         try:
             yield chosen

@@ -22,13 +22,13 @@ def test_the_multilingual_one_is_the_default() -> None:
     [("use-multilingual-v3", "use-multilingual-v3", 512), ("minilm-l6-v2", "minilm-l6-v2-int8", 384), ("zero", "zero", 512)],
 )
 def test_the_setting_chooses(setting: str, name: str, dimension: int) -> None:
-    chosen = embedder(Settings().model_copy(update={"embedder": setting}))
+    chosen = embedder(Settings(embedder=setting))
     assert (chosen.name, chosen.dimension) == (name, dimension)
 
 
 @pytest.mark.parametrize("setting", ["use-multilingual-v3", "minilm-l6-v2", "zero"])
 def test_the_settings_thresholds_win_over_the_embedders_own(setting: str) -> None:
-    chosen = embedder(Settings(confirm_similarity=0.99, check_similarity=0.7).model_copy(update={"embedder": setting}))
+    chosen = embedder(Settings(embedder=setting, confirm_similarity=0.99, check_similarity=0.7))
     assert (chosen.confirm_similarity, chosen.check_similarity) == (0.99, 0.7)
 
 

@@ -18,9 +18,7 @@ async def judge(old: Claim, new: Claim) -> Judgement:
     return judgement
 
 
-@pytest.mark.parametrize(
-    "content", ["Ken keeps staging on port 5432.", "ken keeps staging on port 5432", "Ken keeps staging on port 5432!"]
-)
+@pytest.mark.parametrize("content", ["Ken keeps staging on port 5432.", "ken keeps staging on port 5432"])
 async def test_the_same_words_are_the_same(content: str) -> None:
     assert (await judge(CLAIM, replace(CLAIM, content=content))).relation == "same"
 

@@ -14,7 +14,7 @@ the event at fault pays for it. While something outside is away the page waits w
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -38,6 +38,7 @@ from .worker import GiveUp, Job, Kit, RetryLater, Worker
 
 TRANSACTIONS_PER_PAGE = 8  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
 CONTENDED_TRIES = 10
+BYTES_PER_THOUGHT = 512 * 1024
 
 log = structlog.get_logger()
 
@@ -123,8 +124,10 @@ class Life:
     # ── thinking and writing, for a page or for one ───────────────────────────────────────────────────────────────────
 
     async def _think(self, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Any]]:
-        async with asyncio.timeout(self.kit.settings.time_limit_s):
-            thoughts = await self.worker.think([delivery.event for delivery in deliveries], self.kit)
+        thoughts: list[Any] = []
+        for some in _bounded(deliveries):
+            async with asyncio.timeout(self.kit.settings.time_limit_s):
+                thoughts += await self.worker.think([delivery.event for delivery in some], self.kit)
         return list(zip(deliveries, thoughts, strict=True))
 
     async def _write(self, group: Sequence[tuple[Delivery, Any]]) -> list[Ended]:
@@ -316,6 +319,20 @@ class Life:
 
     def _lease(self) -> datetime:
         return clock.now() + timedelta(seconds=self.kit.settings.claim_after_s)
+
+
+def _bounded(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
+    """The page in runs of at most BYTES_PER_THOUGHT, so that a page of very long texts does not meet the time limit as one."""
+    some: list[Delivery] = []
+    size = 0
+    for delivery in deliveries:
+        if some and size + len(delivery.body) > BYTES_PER_THOUGHT:
+            yield some
+            some, size = [], 0
+        some.append(delivery)
+        size += len(delivery.body)
+    if some:
+        yield some
 
 
 def _by_agent(jobs: Sequence[tuple[Delivery, Any]]) -> list[list[tuple[Delivery, Any]]]:

@@ -1,0 +1,48 @@
+"""A cable that can be cut: a TCP relay between a client and a server on loopback."""
+
+import asyncio
+from contextlib import suppress
+from urllib.parse import urlsplit, urlunsplit
+
+
+class Cable:
+    """Relays to the server of `url`; `cut` drops every connection and refuses new ones, `mend` takes them again on the same port."""
+
+    def __init__(self, url: str) -> None:
+        self._target = urlsplit(url)
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        """The server's URL, through the cable."""
+        login = f"{self._target.username}:{self._target.password}@" if self._target.username else ""
+        return urlunsplit(self._target._replace(netloc=f"{login}127.0.0.1:{self._port}"))
+
+    async def mend(self) -> None:
+        """Take connections."""
+        self._server = await asyncio.start_server(self._relay, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def cut(self) -> None:
+        """Drop every connection, refuse new ones."""
+        if self._server is not None:
+            self._server.close()
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
+        self._writers |= {writer, there_writer}
+        await asyncio.gather(_pump(reader, there_writer), _pump(there_reader, writer))
+        self._writers -= {writer, there_writer}
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError, OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    with suppress(Exception):
+        writer.close()
