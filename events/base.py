@@ -5,16 +5,30 @@ The stream an event travels on is its class name in snake_case (`FactLearned` on
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from .identity import derived
 
 MAX_CONTENT_CHARACTERS = 8_000
 
-AgentId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$")]
+_NO_CONTROL = r"[^\x00-\x1f\x7f-\x9f]*"
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("moment", "outside the years 1 to 9999 once its offset is applied") from None
+
+
+AgentId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=rf"^{_NO_CONTROL}[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}$")]
 EventId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
 Content = Annotated[str, StringConstraints(max_length=MAX_CONTENT_CHARACTERS)]
 ShortText = Annotated[str, StringConstraints(max_length=1_000)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -30,13 +44,13 @@ class Event(BaseModel):
     Fields a consumer does not know are ignored, so producers can be upgraded first.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", json_schema_extra=lambda schema: _for_producers(schema))
 
     stream: ClassVar[str]
 
     event_id: EventId = Field(description="The idempotency key: one effect for each (worker, agent, event_id). Derived when absent.")
     agent_id: AgentId = Field(description="Whose memory this is; 1 to 128 characters, none of them a control character.")
-    occurred_at: AwareDatetime = Field(description="When it happened, with a time zone. The entry's own time when absent.")
+    occurred_at: Moment = Field(description="When it happened, with a time zone. The entry's own time when absent.")
     caused_by: EventId | None = Field(default=None, description="The event_id this one follows from.")
     traceparent: ShortText | None = Field(default=None, description="W3C trace context, passed on untouched.")
 
@@ -63,6 +77,11 @@ class Event(BaseModel):
                 **fields,
             }
         )
+
+
+def _for_producers(schema: dict[str, Any]) -> None:
+    """In the published schema, what is given on arrival is not asked of a producer."""
+    schema["required"] = [name for name in schema.get("required", ()) if name not in {"event_id", "occurred_at"}]
 
 
 def stated(body: Mapping[str, object], *names: str) -> list[str]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from .base import Content, Event, ShortText
+from .base import Content, Count, Event, ShortText
 
 Severity = Literal["warn", "block", "absolute"]
 """warn tells, block stops and can be relaxed, absolute stops and is never changed by a count."""
@@ -30,7 +30,7 @@ class CensorEscalated(Event):
     censor_id: UUID = Field(description="The censor that was hardened.")
     old_severity: Severity = Field(description="What it was.")
     new_severity: Severity = Field(description="What it is now.")
-    activation_count: int = Field(ge=0, description="How often it has fired.")
+    activation_count: Count = Field(description="How often it has fired.")
 
 
 class CensorAdded(Event):
@@ -40,7 +40,7 @@ class CensorAdded(Event):
     trigger_pattern: Content = Field(description="What it watches for.")
     reason: Content = Field(description="Why it is there.")
     severity: Severity = Field(description="What it does when it fires.")
-    escalation_threshold: int = Field(ge=1, description="Activations after which a warning becomes a block.")
+    escalation_threshold: Count = Field(ge=1, description="Activations after which a warning becomes a block.")
 
 
 class CensorRelaxed(Event):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-from .base import Event, ShortText, stated
+from .base import Count, Event, Moment, ShortText, stated
 from .identity import derived
 
 MAX_TRANSCRIPT_CHARACTERS = 1_048_576
@@ -21,11 +21,11 @@ class EpisodeClosed(Event):
     )
     title: ShortText | None = Field(default=None, description="A title, if it has one already.")
     summary: Annotated[str, StringConstraints(max_length=8_000)] | None = Field(default=None, description="A summary, if any.")
-    started_at: AwareDatetime | None = Field(default=None, description="When it began.")
+    started_at: Moment | None = Field(default=None, description="When it began.")
     outcome: ShortText | None = Field(default=None, description="How it ended.")
     decision_ids: tuple[UUID, ...] = Field(default=(), description="Decisions made in it.")
-    turn_count: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Turns it had.")
-    tool_count: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Tools used in it.")
+    turn_count: Count | None = Field(default=None, description="Turns it had.")
+    tool_count: Count | None = Field(default=None, description="Tools used in it.")
 
     @classmethod
     def derive_id(cls, body: Mapping[str, object], entry_id: str) -> str:  # noqa: ARG003 - a retry is another entry

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from .base import Confidence, Content, Event, Provenance, ShortText, stated
+from .base import Confidence, Content, Count, Event, Provenance, ShortText, stated
 from .identity import derived
 
 
@@ -50,5 +50,5 @@ class FactConfirmed(Event):
 
     fact_id: UUID = Field(description="The fact that was confirmed.")
     mention_id: UUID = Field(description="The fact_id under which it was heard this time.")
-    confirmation_count: int = Field(ge=0, description="How often it has been confirmed, this time included.")
+    confirmation_count: Count = Field(description="How often it has been confirmed, this time included.")
     similarity: Annotated[float, Field(ge=-1, le=1)] = Field(description="Cosine to the stored wording; 1 for the same words.")

@@ -6,7 +6,8 @@
                   │                 │                                                  │
                   └── MalformedEvent: what is wrong, with the value, and what to send instead ──┘
 
-What Postgres cannot hold is mended, not refused: NUL characters are dropped, lone surrogates become U+FFFD.
+What Postgres cannot hold is mended, not refused: NUL characters are dropped, lone surrogates become U+FFFD. Only an id is never
+mended, for it could become another agent's, or another event's.
 """
 
 import json
@@ -15,13 +16,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from .base import Event
+from .base import AgentId, Event, EventId
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_CLOCK_AHEAD = timedelta(minutes=5)
 
+_AGENT_ID: TypeAdapter[str] = TypeAdapter(AgentId)
+_EVENT_ID: TypeAdapter[str] = TypeAdapter(EventId)
+_NEVER_MENDED = {"agent_id", "event_id", "caused_by"}
+_YEAR_9999_MS = 253_370_764_800_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _FASTSTREAM_MAGIC = b"\x89BIN\r\n\x1a\n"
 
@@ -29,13 +34,13 @@ _FASTSTREAM_MAGIC = b"\x89BIN\r\n\x1a\n"
 class MalformedEvent(ValueError):
     """A body that is no event of its stream, and never will be: it is parked at once.
 
-    `agent_id` and `event_id` are what it says of itself, as far as that can be read; empty otherwise.
+    `agent_id` and `event_id` are what it says of itself, each only if it is a valid one; empty otherwise.
     """
 
     def __init__(self, why: str, body: Mapping[str, object] | None = None) -> None:
         super().__init__(why)
-        self.agent_id = _readable(body, "agent_id")
-        self.event_id = _readable(body, "event_id")
+        self.agent_id = _readable(body, "agent_id", _AGENT_ID)
+        self.event_id = _readable(body, "event_id", _EVENT_ID)
 
 
 def body_of(fields: Mapping[bytes, bytes]) -> bytes:
@@ -47,7 +52,7 @@ def body_of(fields: Mapping[bytes, bytes]) -> bytes:
         return fields[b"data"]
     if b"__data__" in fields:
         return _unwrapped(fields[b"__data__"])
-    names = ", ".join(sorted(name.decode(errors="replace")[:40] for name in fields)) or "none"
+    names = ", ".join(_shown(name.decode(errors="replace")) for name in sorted(fields)[:5]) or "none"
     raise MalformedEvent(f"the entry has no field 'data' (its fields: {names}); publish one field 'data' holding a JSON object")
 
 
@@ -59,6 +64,26 @@ def decode(kind: type[Event], body: bytes, entry_id: str) -> Event:
     """
     if len(body) > MAX_BODY_BYTES:
         raise MalformedEvent(f"the body has {len(body):,} bytes and the limit is {MAX_BODY_BYTES:,}; split what you send")
+    try:
+        return _decoded(kind, body, entry_id)
+    except RecursionError:
+        raise MalformedEvent(f"the body is nested too deeply, and an event is flat; it begins {body[:60]!r}") from None
+
+
+def encode(event: Event) -> bytes:
+    """The body that `decode` reads back to the same event."""
+    return event.model_dump_json(exclude_none=True).encode()
+
+
+def entry_time(entry_id: str) -> datetime:
+    """When the broker took the entry in, from its id. Raises MalformedEvent for one that no clock made."""
+    milliseconds = int(entry_id.split("-")[0])
+    if milliseconds >= _YEAR_9999_MS:
+        raise MalformedEvent(f"the entry's id {entry_id} lies beyond the year 9998; leave ids to the broker: XADD <stream> * data ...")
+    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def _decoded(kind: type[Event], body: bytes, entry_id: str) -> Event:
     fields = _object(body)
     if fields.get("event_id") is None:
         fields["event_id"] = kind.derive_id(fields, entry_id)
@@ -73,38 +98,32 @@ def decode(kind: type[Event], body: bytes, entry_id: str) -> Event:
     return event if event.occurred_at <= latest else event.model_copy(update={"occurred_at": latest})
 
 
-def encode(event: Event) -> bytes:
-    """The body that `decode` reads back to the same event."""
-    return event.model_dump_json(exclude_none=True).encode()
-
-
-def entry_time(entry_id: str) -> datetime:
-    """When the broker took the entry in, from its id."""
-    return datetime.fromtimestamp(int(entry_id.split("-")[0]) / 1000, tz=UTC)
-
-
 def _object(body: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(body)
     except UnicodeDecodeError as error:
         raise MalformedEvent(f"the body is not UTF-8 (byte {error.start}); publish JSON as UTF-8") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise MalformedEvent(f"the body is not JSON: {error}; it begins {body[:60]!r}") from None
     if not isinstance(fields, dict):
         raise MalformedEvent(f"the body is a JSON {type(fields).__name__}, and an event is a JSON object; it begins {body[:60]!r}")
-    return {name: _storable(value) for name, value in fields.items()}
+    return {name: _storable(name, value) for name, value in fields.items()}
 
 
-def _storable(value: Any) -> Any:
+def _storable(name: str, value: Any) -> Any:
     if not isinstance(value, str) or not _UNSTORABLE.search(value):
         return value
+    if name in _NEVER_MENDED:
+        raise MalformedEvent(f"{name}: has a NUL character or a lone surrogate, got {_shown(value)}; send an id without it")
     paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return paired.replace("\x00", "")
 
 
-def _readable(body: Mapping[str, object] | None, name: str) -> str:
-    value = (body or {}).get(name)
-    return value[:128] if isinstance(value, str) else ""
+def _readable(body: Mapping[str, object] | None, name: str, kind: TypeAdapter[str]) -> str:
+    try:
+        return kind.validate_python((body or {}).get(name))
+    except ValidationError:
+        return ""
 
 
 def _sentence(kind: type[Event], error: ValidationError) -> str:
@@ -112,8 +131,9 @@ def _sentence(kind: type[Event], error: ValidationError) -> str:
     for problem in error.errors(include_url=False, include_context=False)[:3]:
         where = ".".join(str(part) for part in problem["loc"]) or "body"
         value = "" if problem["type"] == "missing" else f", got {_shown(problem['input'])}"
+        said = "is blank or has a control character" if problem["type"] == "string_pattern_mismatch" else problem["msg"].lower()
         hint = "; add Z or an offset such as +02:00" if problem["type"] == "timezone_aware" else ""
-        problems.append(f"{where}: {problem['msg'].lower()}{value}{hint}")
+        problems.append(f"{where}: {said}{value}{hint}")
     return f"not a valid {kind.stream}: " + "; ".join(problems)
 
 

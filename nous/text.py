@@ -38,7 +38,8 @@ _HALF_WIDTH = re.compile("[\uff61-\uff9f\uffa1-\uffdc\uffe8-\uffee]+")
 _FULL_STOPS = ".。।۔።"
 _EDGES = "\"'()[]{}<>.,;:!?、。।۔።「」『』《》〈〉【】"
 
-_PLANES = range(0x80, 0x20000)
+# Where Unicode has its combining marks and its digits; between these lie the large blocks of Han and Hangul, which have none.
+_BLOCKS = ((0x80, 0x3100), (0xA000, 0xAC00), (0xD7B0, 0x12000), (0x16000, 0x17000), (0x1BC00, 0x20000), (0xE0100, 0xE01F0))
 
 
 def _ranges(codes: Iterable[int]) -> str:
@@ -52,8 +53,8 @@ def _ranges(codes: Iterable[int]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in runs)
 
 
-_CATEGORY = {code: unicodedata.category(chr(code)) for code in _PLANES}
-_LETTER = f"(?:[^\\W\\d_]|[{_ranges(code for code in _PLANES if _CATEGORY[code][0] == 'M')}])"
+_CATEGORY = {code: unicodedata.category(chr(code)) for first, end in _BLOCKS for code in range(first, end)}
+_LETTER = f"(?:[^\\W\\d_]|[{_ranges(code for code, category in _CATEGORY.items() if category[0] == 'M')}])"
 WORD = re.compile(f"{_LETTER}++(?:['\\-]{_LETTER}++)*+")
 _CASELESS_MIXTURE = re.compile(
     r"\d[\d.,:]*(?:st|nd|rd|th|am|pm|mg|kg|cm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph)|\d{2,4}s", re.IGNORECASE
@@ -93,13 +94,14 @@ _OTHER_SHAPES = frozenset(map(chr, (*_ONE_FORM, *range(0xD800, 0xE000), *range(0
 
 def form(text: str) -> str:
     """`text` in one Unicode form, its case kept: what cannot be seen goes, what only looks different is made alike."""
+    text = _CONTROL.sub("", text)
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
         if not _OTHER_SHAPES.isdisjoint(text):
             text = _SURROGATE.sub("\ufffd", text)
             text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
             text = unicodedata.normalize("NFC", text.translate(_ONE_FORM))
-    return " ".join(_CONTROL.sub("", text).split())
+    return " ".join(text.split())
 
 
 def fold_case(text: str) -> str:

@@ -1,6 +1,6 @@
 """Censors: warnings and blocks, and the counts that harden them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -52,7 +52,7 @@ async def insert(db: Write, censor: Censor) -> bool:
         text(
             f"INSERT INTO heart.censors ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)}) ON CONFLICT DO NOTHING RETURNING 1"
         ),
-        asdict(censor),
+        vars(censor),
     )
     return added.one_or_none() is not None
 
@@ -65,7 +65,7 @@ async def update(db: Write, censor: Censor) -> None:
             " false_positive_count = :false_positive_count, last_activated = :last_activated, relaxed_at = :relaxed_at,"
             " relaxed_reason = :relaxed_reason WHERE agent_id = :agent_id AND censor_id = :censor_id"
         ),
-        asdict(censor),
+        vars(censor),
     )
 
 

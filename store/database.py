@@ -11,8 +11,8 @@ Write then takes the agents' advisory locks, in sorted order; every search is a 
 
 import hashlib
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
-from typing import Any, NewType
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NewType, NoReturn
 
 from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
@@ -34,12 +34,15 @@ IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000  # frees what a stopped process holds
 CONNECT_TIMEOUT_S = 10
 POOL_TIMEOUT_S = 30
 
+WRITE_REFUSED = "25006"  # of a server that is read-only; of a Read session it is a mistake of ours
 CONTENDED_STATES = {"40001", "40P01", "55P03", "57014"}  # serialisation, deadlock, lock timeout, statement timeout
-AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"}  # and every 08xxx
+AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", WRITE_REFUSED}  # and every 08xxx
+UNFIT_STATES = {"42P01", "42703", "3F000", "22023", "42704"}  # a table, column, schema, role or type, if it "does not exist"
+REFUSED_STATES = {"3D000", "28P01", "28000"}  # no such database, wrong password, no such login
 
 _BEGIN = text(
     "SELECT set_config('role', :role, true), set_config('nous.agents', CAST(CAST(:agents AS text[]) AS text), true),"
-    " set_config('transaction_read_only', :read_only, true)"
+    " set_config('transaction_read_only', CASE WHEN :read_only THEN 'on' ELSE current_setting('transaction_read_only') END, true)"
 )
 _LOCK = text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
 
@@ -89,15 +92,18 @@ class Database:
             yield session
             await session.commit()
         except DBAPIError as error:
-            raise named(error) from error
+            if read_only and _state(error) == WRITE_REFUSED:
+                raise
+            raise_named(error)
         finally:
-            await session.close()  # rolls back what was not committed
+            with suppress(DBAPIError):  # a connection that is gone cannot roll back, and need not
+                await session.close()  # rolls back what was not committed
 
     async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool) -> None:
         try:
-            await session.execute(_BEGIN, {"role": role, "agents": sorted(agents), "read_only": "on" if read_only else "off"})
+            await session.execute(_BEGIN, {"role": role, "agents": sorted(agents), "read_only": read_only})
         except (DBAPIError, PoolTimeout, OSError) as error:  # OSError: the server did not take the connection
-            raise named(error) from error
+            raise_named(error)
 
 
 def engine(url: str, *, pool: int) -> AsyncEngine:
@@ -132,7 +138,7 @@ def named(error: Exception) -> Exception:
     """What a database error means for the work at hand: Outage (wait), Contended (again), Misconfigured, or itself."""
     if isinstance(error, PoolTimeout | OSError):
         return Outage("Postgres", str(error) or type(error).__name__)
-    state = str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
+    state = _state(error)
     why = str(getattr(error, "orig", error)).split("\n")[0]
     if state in CONTENDED_STATES:
         return Contended(f"another writer was in the way ({state}): {why}")
@@ -140,9 +146,23 @@ def named(error: Exception) -> Exception:
         return Outage("Postgres", why)
     if isinstance(error, InterfaceError) or (isinstance(error, DBAPIError) and error.connection_invalidated):
         return Outage("Postgres", why)
-    if state in {"42P01", "3F000", "22023", "42704"} and ("does not exist" in why):
+    if state in REFUSED_STATES:
+        return Misconfigured(f"Postgres refuses the connection ({why}); correct NOUS_DATABASE_URL")
+    if state in UNFIT_STATES and "does not exist" in why:
         return Misconfigured(f"the database is not the shape this version needs ({why}); run: nous migrate")
     return error
+
+
+def raise_named(error: Exception) -> NoReturn:
+    """Raise what `error` means, or `error` itself, which must not become its own cause."""
+    meaning = named(error)
+    if meaning is error:
+        raise error
+    raise meaning from error
+
+
+def _state(error: Exception) -> str:
+    return str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
 
 
 def _teach_vectors(connection: Any, _record: object) -> None:

@@ -74,8 +74,9 @@ CREATE TABLE {table} (
 )""",
     "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-    "CREATE POLICY admitted ON {table} TO nous_worker"
-    " USING (agent_id = ANY ((SELECT heart.admitted())::text[])) WITH CHECK (agent_id = ANY ((SELECT heart.admitted())::text[]))",
+    """
+CREATE POLICY admitted ON {table} TO nous_worker
+    USING (agent_id = ANY ((SELECT heart.admitted())::text[])) WITH CHECK (agent_id = ANY ((SELECT heart.admitted())::text[]))""",
     "CREATE POLICY overview ON {table} FOR SELECT TO nous_operator USING (true)",
     "GRANT SELECT ON {table} TO nous_operator",
     "GRANT SELECT, INSERT, UPDATE ON {table} TO nous_worker",

@@ -51,7 +51,7 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
-            " JOIN heart.facts f ON f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.facts f WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id OFFSET 0) f"
         ),
         _pairs(keys),
     )
@@ -65,9 +65,11 @@ async def insert(db: Write, new: Sequence[Fact]) -> None:
     await db.execute(
         text(
             "INSERT INTO heart.facts (agent_id, fact_id, content, content_hash, subject, subject_key, attribute, provenance, confidence,"
-            " source, valid_from, claimed_at, claimed_by, confirmation_count, last_confirmed, created_at)"
+            " source, active, superseded_by, merged_into, valid_from, valid_to, claimed_at, claimed_by, confirmation_count,"
+            " last_confirmed, created_at)"
             " VALUES (:agent_id, :fact_id, :content, :content_hash, :subject, :subject_key, :attribute, :provenance, :confidence,"
-            " :source, :valid_from, :claimed_at, :claimed_by, :confirmation_count, :last_confirmed, :created_at)"
+            " :source, :active, :superseded_by, :merged_into, :valid_from, :valid_to, :claimed_at, :claimed_by, :confirmation_count,"
+            " :last_confirmed, :created_at)"
         ),
         [
             {
@@ -81,7 +83,11 @@ async def insert(db: Write, new: Sequence[Fact]) -> None:
                 "provenance": fact.provenance,
                 "confidence": fact.confidence,
                 "source": fact.source,
+                "active": fact.active,
+                "superseded_by": fact.superseded_by,
+                "merged_into": fact.merged_into,
                 "valid_from": fact.valid_from,
+                "valid_to": fact.valid_to,
                 "claimed_at": fact.claimed_at,
                 "claimed_by": fact.claimed_by,
                 "confirmation_count": fact.confirmation_count,

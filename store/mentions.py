@@ -1,7 +1,7 @@
 """Mentions: every wording ever heard, with where it came from and the fact it became. Added, never taken away by a merge."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -44,7 +44,8 @@ async def by_content(db: Read, wanted: Collection[tuple[str, bytes]]) -> dict[tu
         text(
             "SELECT DISTINCT m.agent_id, m.content_hash, m.fact_id"
             " FROM unnest(CAST(:agents AS text[]), CAST(:hashes AS bytea[])) AS q(agent_id, content_hash)"
-            " JOIN heart.fact_mentions m ON m.agent_id = q.agent_id AND m.content_hash = q.content_hash"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.fact_mentions m"
+            "  WHERE m.agent_id = q.agent_id AND m.content_hash = q.content_hash OFFSET 0) m"
         ),
         {"agents": [agent for agent, _ in wanted], "hashes": [digest for _, digest in wanted]},
     )
@@ -62,7 +63,8 @@ async def by_mention_id(db: Read, wanted: Collection[tuple[str, UUID]]) -> dict[
         text(
             "SELECT DISTINCT m.agent_id, m.mention_id, m.content_hash"
             " FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, mention_id)"
-            " JOIN heart.fact_mentions m ON m.agent_id = q.agent_id AND m.mention_id = q.mention_id"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.fact_mentions m"
+            "  WHERE m.agent_id = q.agent_id AND m.mention_id = q.mention_id OFFSET 0) m"
         ),
         {"agents": [agent for agent, _ in wanted], "ids": [one for _, one in wanted]},
     )
@@ -77,6 +79,18 @@ async def resolve(db: Read, mention_id: UUID) -> list[tuple[str, UUID]]:
     return [(row.agent_id, row.fact_id) for row in rows]
 
 
+async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[tuple[str, UUID]]:
+    """What the published ids from `first` to `last` became, as the beginning of an id spans them; of every agent when `agent` is None."""
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT agent_id, fact_id FROM heart.fact_mentions WHERE mention_id BETWEEN :first AND :last"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY 1, 2 LIMIT :limit"
+        ),
+        {"first": first, "last": last, "agent": agent, "limit": limit},
+    )
+    return [(row.agent_id, row.fact_id) for row in rows]
+
+
 async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[str, UUID], list[Mention]]:
     """Every mention of these facts, in the order they were claimed."""
     if not keys:
@@ -85,7 +99,7 @@ async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[s
         text(
             f"SELECT {', '.join(f'm.{name}' for name in _NAMES)}"
             " FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
-            " JOIN heart.fact_mentions m ON m.agent_id = q.agent_id AND m.fact_id = q.fact_id"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.fact_mentions m WHERE m.agent_id = q.agent_id AND m.fact_id = q.fact_id OFFSET 0) m"
             " ORDER BY m.occurred_at, m.event_id"
         ),
         {"agents": [agent for agent, _ in keys], "facts": [fact for _, fact in keys]},
@@ -99,4 +113,4 @@ async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[s
 async def insert(db: Write, heard: Sequence[Mention]) -> None:
     """Add wordings."""
     if heard:
-        await db.execute(_INSERT, [asdict(mention) for mention in heard])
+        await db.execute(_INSERT, [vars(mention) for mention in heard])

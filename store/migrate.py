@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from nous.errors import Misconfigured
 
 from . import embedders
-from .database import engine, named
+from .database import engine, raise_named
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK_KEY = 0x6E6F7573  # "nous"
@@ -36,7 +36,7 @@ async def migrate(url: str, *, embedder: str, dimension: int) -> list[str]:
             await embedders.register(connection, embedder, dimension)
         return applied
     except Exception as error:
-        raise named(error) from error
+        raise_named(error)
     finally:
         await owner.dispose()
 

@@ -78,8 +78,8 @@ async def _each(db: Write, keys: Collection[Key], change: str, values: dict[str,
         agents, streams, events = zip(*keys, strict=True)
         await db.execute(
             text(
-                f"{change} unnest(CAST(:agents AS text[]), CAST(:streams AS text[]), CAST(:events AS text[])) AS q(agent_id, stream, event_id)"
-                " WHERE o.agent_id = q.agent_id AND o.stream = q.stream AND o.event_id = q.event_id"
+                f"{change} unnest(CAST(:agents AS text[]), CAST(:streams AS text[]), CAST(:events AS text[]))"
+                " AS q(agent_id, stream, event_id) WHERE o.agent_id = q.agent_id AND o.stream = q.stream AND o.event_id = q.event_id"
             ),
             {"agents": list(agents), "streams": list(streams), "events": list(events), **values},
         )

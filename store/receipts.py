@@ -1,4 +1,7 @@
-"""Receipts: what became of each event for each worker, written in the transaction of the effect. No receipt, no effect; one receipt, one effect."""
+"""Receipts: what became of each event for each worker, written in the transaction of the effect.
+
+No receipt, no effect; one receipt, one effect.
+"""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -45,8 +48,8 @@ async def settled(db: Read, worker: str, keys: Collection[Key]) -> set[Key]:
     rows = await db.execute(
         text(
             "SELECT r.agent_id, r.event_id FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
-            " JOIN bus.receipts r ON r.agent_id = q.agent_id AND r.event_id = q.event_id"
-            " WHERE r.worker = :worker AND r.ending IN ('done', 'skip')"
+            " CROSS JOIN LATERAL (SELECT * FROM bus.receipts r WHERE r.agent_id = q.agent_id AND r.event_id = q.event_id"
+            "  AND r.worker = :worker AND r.ending IN ('done', 'skip') OFFSET 0) r"
         ),
         {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
     )
@@ -74,6 +77,19 @@ async def about(db: Read, agent: str, subject: UUID) -> list[Receipt]:
     return [_receipt(row) for row in rows]
 
 
+async def beside(db: Read, agent: str, fact: UUID, *, limit: int) -> list[Receipt]:
+    """Receipts of what was stored as another fact although this one stood near it (at or above CHECK_SIMILARITY), in order."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND outcome = 'stored' AND about <> :fact"
+            " AND jsonb_path_exists(evidence, '$.candidates[*] ? (@.fact_id == $fact && @.similarity >= $.check_similarity)',"
+            " jsonb_build_object('fact', CAST(:written AS text))) ORDER BY seq LIMIT :limit"
+        ),
+        {"agent": agent, "fact": fact, "written": str(fact), "limit": limit},
+    )
+    return [_receipt(row) for row in rows]
+
+
 async def of_agent(db: Read, agent: str, worker: str) -> list[Receipt]:
     """Every receipt of one agent at one worker, in the order they were written."""
     rows = await db.execute(
@@ -93,9 +109,10 @@ _COLUMNS = "worker, agent_id, event_id, stream, entry_id, ending, outcome, reaso
 _INSERT = text(
     f"INSERT INTO bus.receipts ({_COLUMNS}) VALUES (:worker, :agent_id, :event_id, :stream, :entry_id, :ending, :outcome, :reason,"
     " :about, :occurred_at, :recorded_at, CAST(:evidence AS jsonb), :derived, :seq)"
-    " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET ending = excluded.ending, outcome = excluded.outcome,"
-    " reason = excluded.reason, about = excluded.about, recorded_at = excluded.recorded_at, evidence = excluded.evidence,"
-    " derived = excluded.derived, seq = excluded.seq WHERE bus.receipts.ending = 'parked'"
+    " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET seq = excluded.seq, stream = excluded.stream, entry_id = excluded.entry_id,"
+    " ending = excluded.ending, outcome = excluded.outcome, reason = excluded.reason, about = excluded.about,"
+    " occurred_at = excluded.occurred_at, recorded_at = excluded.recorded_at, evidence = excluded.evidence, derived = excluded.derived"
+    " WHERE bus.receipts.ending = 'parked'"
 )
 
 

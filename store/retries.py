@@ -1,4 +1,6 @@
-"""Retries: deliveries that wait for another attempt, with their body. A row here is acknowledged in the stream, so nothing stands behind it.
+"""Retries: deliveries that wait for another attempt, with their body.
+
+A row here is acknowledged in the stream, so nothing stands behind it.
 
 take ──▶ attempts + 1 and due again after the lease, committed before the work begins: a killed process has counted
   ├─▶ clear        it ended
@@ -7,7 +9,7 @@ take ──▶ attempts + 1 and due again after the lease, committed before the 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -51,7 +53,7 @@ async def set_aside(db: Write, rows: Sequence[Retry]) -> None:
                 f"INSERT INTO bus.retries ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in Retry.__dataclass_fields__)})"
                 " ON CONFLICT DO NOTHING"
             ),
-            [asdict(row) for row in rows],
+            [vars(row) for row in rows],
         )
 
 

@@ -3,8 +3,8 @@
 Cosine cannot tell `port 5432` from `port 5433`, or who manages whom, so a fact is merged without a question only when this agrees.
 A false agreement would lose a fact, a false disagreement costs one question: what is not known to be harmless is a difference.
 
-    text ──read──▶ keys: words folded, numbers and dates made alike, the rest as it stands ──▶ walked in step, over small bridges
-                                                                                      └─ where they part ──▶ findings, named
+    text ──reading──▶ keys, words folded ──alike──▶ keys, numbers and dates of one form ──walking──▶ in step, over small bridges
+                                                                                         └─ parted ──findings──▶ named differences
 
 Nothing here knows a language it needs: lists of English words only let more through, and any other script is compared as it stands.
 """

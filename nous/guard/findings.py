@@ -11,7 +11,8 @@ from typing import Literal, get_args
 from nous.text import WORD
 
 from . import english
-from .reading import ARTICLE, Reading
+from .alike import ARTICLE
+from .reading import Reading
 
 Kind = Literal[
     "number",  # another number:                port 5432 ≠ 5433

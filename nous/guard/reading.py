@@ -11,8 +11,7 @@ from typing import NamedTuple
 from nous.text import WORD, case_is_content, folded, form
 
 from . import english
-
-ARTICLE = "a / the"  # the key of an article that may be swapped for another
+from .alike import ELIDED, as_in_english, with_dates, without_elided
 
 
 class Reading(NamedTuple):
@@ -38,11 +37,14 @@ _LONG_DASH = re.compile("—+|(?<=[^\\W\\d_])--(?=[^\\W\\d_])|(?<!\\S)--(?!\\S)"
 
 _OPENING = "\"'([{,;¡¿「『《〈【、，"
 _CLOSING = "\"')]}.,;:!?。、「」『』《》〈〉【】।۔።॥"
+_PAUSES = frozenset(",;:.!?、。")
+_OPENED_BY = {")": "(", "]": "[", "}": "{"}
 _QUOTES = {'"': '"', "'": "'", "「": "」", "『": "』"}
+_HAN_TITLE = re.compile("(?:(?![我你您咱俺私僕君])[\u30a1-\u30ff\u3400-\u9fff])+")
 _FACE = re.compile(r"[:;=].*[()\[\]{}]|[()\[\]{}].*[:;=]")
 _GREEK_QUESTION = re.compile("[\u0370-\u03ff\u1f00-\u1fff][\"')]*;")
 
-_ACRONYM = re.compile(r"(?:[A-Z]\.)+[A-Z]\.?|[aApP]\.[mM]|e\.g|i\.e")
+_ACRONYM = re.compile(r"U\.S(?:\.A)?|U\.K|U\.N|E\.U|U\.A\.E|D\.C|A\.I|T\.V|[aApP]\.[mM]|e\.g|i\.e")
 _MARKED = re.compile(r"(`|\*\*)(?=\S)(.+)\1")
 
 _NUMBER = r"(\d+(?:[.,]\d+)*)"
@@ -50,13 +52,9 @@ _QUANTITY = re.compile(
     _NUMBER + r"(mg|kg|cm|mm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph|mb|gb|tb|kb|ms|mins?|hrs?|secs?|yrs?|am|pm|%)", re.IGNORECASE
 )
 _PRICE = re.compile(rf"(?:([$€£¥₹₽₩₺₫₴]){_NUMBER}|{_NUMBER}([$€£¥₹₽₩₺₫₴]))")
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
-_DAY = re.compile(r"(0?[1-9]|[12]\d|3[01])(st|nd|rd|th)?")
-_ISO_DATE = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
-_YEAR = re.compile(r"[12]\d{3}")
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def read(text: str) -> Reading:
     """The keys of `text`, and what they were read from."""
     reader = _Reader(_spread(form(text)))
@@ -65,12 +63,12 @@ def read(text: str) -> Reading:
     is_english = english.is_english(words)
     if reader.pauses or reader.quotes:
         keys, pieces = reader.with_speaking_signs(is_english=is_english)
-    if not words.isdisjoint(_ELIDED):
-        keys, pieces = _elided(keys, pieces)
+    if not words.isdisjoint(ELIDED):
+        keys, pieces = without_elided(keys, pieces)
     if is_english:
-        keys = _as_in_english(keys, pieces)
+        keys = as_in_english(keys, pieces)
     if not words.isdisjoint(english.MONTHS) or "-" in reader.formed:
-        keys, pieces = _dates(keys, pieces)
+        keys, pieces = with_dates(keys, pieces)
     return Reading(tuple(keys), tuple(pieces), is_english, reader.is_shouting)
 
 
@@ -81,6 +79,15 @@ def _spread(formed: str) -> str:
     if max(formed, default="") >= "\u0e00":
         formed = _PICTURES.sub(r" \1 ", _UNSPACED.sub(r" \1 ", formed))
     return _LONG_DASH.sub(" — ", formed) if "—" in formed or "--" in formed else formed
+
+
+def _core(chunk: str) -> str:
+    """The chunk without the punctuation around it; a bracket that closes what the core opens stays, as in `f(x)`."""
+    core = chunk.lstrip(_OPENING)
+    end = len(core.rstrip(_CLOSING))
+    while end < len(core) and core.count(_OPENED_BY.get(core[end], "\0"), 0, end) > core.count(core[end], 0, end):
+        end += 1
+    return core[:end]
 
 
 class _Reader:
@@ -115,7 +122,7 @@ class _Reader:
 
     def chunk(self, chunk: str, *, is_last: bool) -> None:
         """A core without the punctuation around it, and what of that punctuation speaks."""
-        core = chunk.lstrip(_OPENING).rstrip(_CLOSING)
+        core = _core(chunk)
         if not core:
             return self.punctuation(chunk)
         before, _, behind = chunk.partition(core)
@@ -128,7 +135,7 @@ class _Reader:
             self.word(core if len(core) > 1 or "!" not in behind else core + "!")
         else:
             self.core(self.loud(core, before, behind, is_last=is_last))
-        if behind and not is_last:
+        if not is_last and not _PAUSES.isdisjoint(behind):
             self.pauses.append(len(self.keys))
         for sign in behind:
             if sign in self.opened:
@@ -144,7 +151,8 @@ class _Reader:
                 self.quotes.append((self.opened.pop(sign), len(self.keys)))
             elif sign in _QUOTES:
                 self.opened[_QUOTES[sign]] = len(self.keys)
-        self.pauses.append(len(self.keys))
+        if not _PAUSES.isdisjoint(chunk):
+            self.pauses.append(len(self.keys))
         if len(chunk) > 1 and _FACE.search(chunk):
             self.add(chunk, chunk)
         elif "?" in chunk or ("¿" in chunk and "?" not in self.formed):
@@ -215,104 +223,7 @@ class _Reader:
         """Whether someone else may speak in this quotation: `Bob said "I am ill"` is not `Bob said I am ill`."""
         if end - start <= 1 or (start == 0 and end == len(self.keys)):
             return False
-        return not is_english or not english.SPEAKERS.isdisjoint(self.keys[start:end])
-
-
-_ELIDED = frozenset({"'s", "that", "located"})
-
-
-def _elided(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:
-    """Without the words that say nothing where they stand: `said that she`, `is located in`; and `'s` by its full name."""
-    kept: list[int] = []
-    for at, key in enumerate(keys):
-        before, behind = keys[at - 1] if at else "", keys[at + 1] if at + 1 < len(keys) else ""
-        if key == "'s":
-            keys[at] = "has" if behind in english.HAS_BEFORE else "is"
-        silent = (key == "that" and before in english.SAYING and behind in english.SUBJECTS) or (
-            key == "located" and before in english.BE and behind in {"in", "at", "on"}
-        )
-        if not silent:
-            kept.append(at)
-    return [keys[at] for at in kept], [pieces[at] for at in kept]
-
-
-def _as_in_english(keys: list[str], pieces: list[str]) -> list[str]:
-    """Number words, thousands, `&` and articles made alike, as far as they are certain."""
-    alike = [english.CERTAIN.get(key, key) for key in keys]
-    for at, key in enumerate(keys):
-        if key in english.ARTICLES and _is_article(keys, pieces, at):
-            alike[at] = ARTICLE
-        elif "," in key and _THOUSANDS.fullmatch(key):
-            alike[at] = key.replace(",", "")
-    return alike
-
-
-def _is_article(keys: list[str], pieces: list[str], at: int) -> bool:
-    """Whether `a` or `the` stands before what it may be swapped before, and is no name, as in `Plan A works`."""
-    behind = keys[at + 1] if at + 1 < len(keys) else ""
-    is_name = pieces[at] == "A" and at > 0 and not pieces[at - 1].endswith((".", "!", "?"))
-    return not is_name and behind not in english.ARTICLE_MATTERS_BEFORE and WORD.fullmatch(behind) is not None
-
-
-def _dates(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:
-    """Month and day, in either order and however written, as one key; with the year when it stands there."""
-    dated_keys: list[str] = []
-    dated_pieces: list[str] = []
-    at = 0
-    while at < len(keys):
-        key, taken = _date(keys, at)
-        dated_keys.append(key)
-        dated_pieces.append(pieces[at] if taken == 1 else " ".join(pieces[at : at + taken]))
-        at += taken
-    return dated_keys, dated_pieces
-
-
-def _date(keys: list[str], at: int) -> tuple[str, int]:
-    """The key at `at`, or the date that begins there; and how many keys it takes."""
-    key = keys[at]
-    if len(key) == 10 and (iso := _ISO_DATE.fullmatch(key)):
-        return _dated(int(iso[2]), int(iso[3]), iso[1]), 1
-    if key in english.MONTHS:
-        return _month_first(keys, at)
-    if key[0].isdigit() or key in (ARTICLE, "the"):
-        return _day_first(keys, at)
-    return key, 1
-
-
-def _month_first(keys: list[str], at: int) -> tuple[str, int]:
-    """October 15, October the 15th, October 15th 2023; and Oct 2023."""
-    month, behind = english.MONTHS[keys[at]], keys[at + 1 : at + 4]
-    skipped = int(behind[:1] in ([ARTICLE], ["the"]))
-    if len(behind) > skipped and (day := _DAY.fullmatch(behind[skipped])):
-        year = _year(behind[skipped + 1 :])
-        return _dated(month, int(day[1]), year), 2 + skipped + bool(year)
-    return (f"month {month}", 1) if _year(behind) else (keys[at], 1)
-
-
-def _day_first(keys: list[str], at: int) -> tuple[str, int]:
-    """15 October, the 15th of October, 15th October 2023; a plain day only where it cannot be a count."""
-    skipped = int(keys[at] in (ARTICLE, "the"))
-    day, *behind = keys[at + skipped : at + skipped + 4] or [""]
-    is_day = _DAY.fullmatch(day)
-    if is_day is None or (skipped and not is_day[2]):
-        return keys[at], 1
-    of = int(behind[:1] == ["of"] and bool(is_day[2]))
-    month, year = english.MONTHS.get("".join(behind[of : of + 1])), _year(behind[of + 1 :])
-    if month is None or not (is_day[2] or year or _is_plain_date(keys, at)):
-        return keys[at], 1
-    return _dated(month, int(is_day[1]), year), 2 + skipped + of + bool(year)
-
-
-def _is_plain_date(keys: list[str], at: int) -> bool:
-    """Whether `12 March` here is a day: `on 12 March`, but not `sold 12 March tickets`."""
-    before = keys[at - 1] if at else "on"
-    behind = keys[at + 2] if at + 2 < len(keys) else "and"
-    return (before in english.BEFORE_A_DATE or before in english.DAYS) and behind in english.BEHIND_A_DATE
-
-
-def _year(keys: list[str]) -> str:
-    return keys[0] if keys and _YEAR.fullmatch(keys[0]) else ""
-
-
-def _dated(month: int, day: int, year: str) -> str:
-    return f"date {year + '-' if year else ''}{month}-{day}"
+        quoted = self.keys[start:end]
+        if is_english:
+            return not english.SPEAKERS.isdisjoint(quoted)
+        return len(quoted) > 4 or not _HAN_TITLE.fullmatch("".join(quoted))

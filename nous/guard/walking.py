@@ -1,7 +1,8 @@
 """Two readings walked in step, over the few differences that carry no meaning."""
 
 from . import english
-from .reading import ARTICLE, Reading
+from .alike import ARTICLE
+from .reading import Reading
 
 _DASHES = frozenset({"-", "—"})
 

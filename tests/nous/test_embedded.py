@@ -19,8 +19,8 @@ import asyncpg
 import pytest
 import redis
 
-from nous import _programs, _server, embedded
-from nous.embedded import Stack
+from nous import embedded
+from nous.embedded import Stack, programs, server
 from nous.errors import Misconfigured, UserMistake
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +95,7 @@ def asked(stack: Stack, query: str, *values: str) -> list[asyncpg.Record]:
 
 def servers_of(home: Path) -> list[int]:
     """The pids of all server processes of a home."""
-    return [pid for pid, _, title in _server.processes() if _server.mark_of(home) in title]
+    return [pid for pid, _, title in server.processes() if server.mark_of(home) in title]
 
 
 def owner_of(home: Path) -> subprocess.Popen[str]:
@@ -137,7 +137,7 @@ def test_a_port_taken_in_the_last_moment_costs_another_try(at_rest: Path, monkey
     with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as other:
         free = other.getsockname()[1]
         other.close()
-        monkeypatch.setattr(_server, "_ports", lambda server: iter([taken.getsockname()[1], free + (server.name == "Valkey")]))
+        monkeypatch.setattr(server, "_ports", lambda server: iter([taken.getsockname()[1], free + (server.name == "Valkey")]))
         with embedded.running(at_rest, durable=False) as stack:
             assert remembered(stack) == (["first"], ["first"])
 
@@ -248,12 +248,12 @@ def test_a_killed_owner_leaves_no_server_even_if_nobody_starts_again(at_rest: Pa
     owner = owner_of(at_rest)
     assert len(servers_of(at_rest)) > 1
     kill(owner)
-    assert _server.until(lambda: not servers_of(at_rest), seconds=10)
+    assert server.until(lambda: not servers_of(at_rest), seconds=10)
     assert embedded.find(at_rest) is None
 
 
 def test_servers_that_outlive_their_owner_are_stopped_before_the_next_start(at_rest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_server, "STOP_SECONDS", 0.3)
+    monkeypatch.setattr(server, "STOP_SECONDS", 0.3)
     owner = owner_of(at_rest)
     deaf = [int((at_rest / "postgres/postmaster.pid").read_text().split()[0]), int((at_rest / "valkey/valkey.pid").read_text())]
     for pid in deaf:
@@ -415,15 +415,15 @@ def test_an_ordinary_user_needs_nothing_else() -> None:
 
 
 def test_programs_that_nobody_can_reach_are_copied_to_where_it_can(at_rest: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    installed = _programs._installed()
+    installed = programs._installed()
     with tempfile.TemporaryDirectory() as copies:
         Path(copies).chmod(0o755)
-        monkeypatch.setattr(_programs, "COPIES", Path(copies))
-        monkeypatch.setattr(_programs, "_package", lambda name: closed_away(tmp_path / "private", name))
-        servant = _programs.servant_for(at_rest / "postgres")
-        programs = _programs.usable_by(servant)
-        assert programs.postgres.is_relative_to(copies if IS_ROOT else tmp_path)
-        assert _programs.usable_by(servant) == programs
+        monkeypatch.setattr(programs, "COPIES", Path(copies))
+        monkeypatch.setattr(programs, "_package", lambda name: closed_away(tmp_path / "private", name))
+        servant = programs.servant_for(at_rest / "postgres")
+        copied = programs.usable_by(servant)
+        assert copied.postgres.is_relative_to(copies if IS_ROOT else tmp_path)
+        assert programs.usable_by(servant) == copied
         assert len(list(Path(copies).iterdir())) == (1 if IS_ROOT else 0)
         with embedded.running(at_rest, durable=False) as stack:
             assert remembered(stack) == (["first"], ["first"])

@@ -50,21 +50,29 @@ class Process:
         self.redis = streams.connect(redis_url)
         self.consumer = f"{socket.gethostname()}-{os.getpid()}-{str(ids.new())[:8]}"
         self.broker = broker(redis_url, graceful_s=kit.settings.graceful_s)
-        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer, _consumers), self.broker) for worker in chosen]
-        self.failure: BaseException | None = None
-        self.stopped = asyncio.Event()
+        self.failure: Misconfigured | None = None
+        self.must_stop = asyncio.Event()
+        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer, _consumers), self.broker, self.fail) for worker in chosen]
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then finish what is in flight. Raises Misconfigured when going on makes no sense."""
-        await self._until_reachable(stop)
-        tasks = [asyncio.create_task(self._guarded(loop, stop)) for loop in self._loops()]
+        asked = asyncio.create_task(stop.wait())
+        asked.add_done_callback(lambda _: self.must_stop.set())
+        await self._until_reachable()
+        tasks = [asyncio.create_task(self._guarded(loop)) for loop in self._loops()]
         log.info("workers.started", workers=[host.life.worker.name for host in self.hosts], consumer=self.consumer)
         try:
-            await stop.wait()
+            await self.must_stop.wait()
         finally:
+            asked.cancel()
             await self._stop(tasks)
         if self.failure is not None:
             raise self.failure
+
+    def fail(self, error: Misconfigured) -> None:
+        """Going on makes no sense: stop, and say why."""
+        self.failure = error
+        self.must_stop.set()
 
     def _loops(self) -> list[Callable[[], Awaitable[None]]]:
         loops: list[Callable[[], Awaitable[None]]] = [self._sweep]
@@ -72,9 +80,9 @@ class Process:
             loops += [host.watch, host.reclaim, host.retry]
         return loops
 
-    async def _until_reachable(self, stop: asyncio.Event) -> None:
+    async def _until_reachable(self) -> None:
         """Wait for Redis and make sure every group stands at the beginning of its stream."""
-        while not stop.is_set():
+        while not self.must_stop.is_set():
             try:
                 for host in self.hosts:
                     await streams.ensure_group(self.redis, host.life.stream, host.life.worker.name)
@@ -83,12 +91,12 @@ class Process:
             except Outage as error:
                 log.warning("start.waiting", reason=str(error), next="tried again by itself")
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), 1.0)
+                    await asyncio.wait_for(self.must_stop.wait(), 1.0)
 
-    async def _guarded(self, loop: Callable[[], Awaitable[None]], stop: asyncio.Event) -> None:
+    async def _guarded(self, loop: Callable[[], Awaitable[None]]) -> None:
         """Run a loop's steps for ever; what is away is waited for, what is misconfigured stops the process."""
         waiting = False
-        while not stop.is_set():
+        while not self.must_stop.is_set():
             try:
                 await loop()
                 waiting = False
@@ -98,8 +106,7 @@ class Process:
                 waiting = True
                 await asyncio.sleep(RETRY_POLL_S)
             except Misconfigured as error:
-                self.failure = error
-                stop.set()
+                self.fail(error)
             except Exception:
                 log.exception("loop.failed", next="tried again by itself; please report it")
                 await asyncio.sleep(RETRY_POLL_S)
@@ -123,8 +130,9 @@ class Process:
 class Host:
     """One worker in this process: its subscriber, its pages in flight, its loops."""
 
-    def __init__(self, life: Life, redis_broker: RedisBroker) -> None:
+    def __init__(self, life: Life, redis_broker: RedisBroker, fail: Callable[[Misconfigured], None]) -> None:
         self.life = life
+        self.fail = fail
         self.pages: set[asyncio.Task[None]] = set()
         self.rounds = 0
         self.subscriber = subscribe(redis_broker, life.worker, self.accept, consumer=life.consumer, page=life.kit.settings.page)
@@ -140,6 +148,8 @@ class Host:
     async def _work(self, entries: list[Entry]) -> None:
         try:
             await self.life.work(entries)
+        except Misconfigured as error:
+            self.fail(error)
         except Exception:
             self.life.log.exception("page.failed", entries=len(entries), next="left pending; each is worked alone after the claim time")
 

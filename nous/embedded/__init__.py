@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from nous import _kept, _postgres, _programs, _valkey
-from nous._server import ADDRESS, Household
 from nous.errors import UserMistake
+
+from . import kept, postgres, programs, valkey
+from .server import ADDRESS, Household
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ def running(home: Path, *, durable: bool = True) -> Iterator[Stack]:
     """
     home = _entered(home)
     with _owned(home), ThreadPoolExecutor(1, "nous-embedded") as keeper:
-        servant = _programs.servant_for(home / "postgres")
-        household = Household(home, _programs.usable_by(servant), servant, keeper, is_durable=durable)
+        servant = programs.servant_for(home / "postgres")
+        household = Household(home, programs.usable_by(servant), servant, keeper, is_durable=durable)
         with (
-            _postgres.serving(household) as database_url,
-            _valkey.serving(household) as redis_url,
+            postgres.serving(household) as database_url,
+            valkey.serving(household) as redis_url,
             _announced(Stack(home, database_url, redis_url, os.getpid())) as stack,
         ):
             yield stack
@@ -58,7 +59,7 @@ def find(home: Path) -> Stack | None:
     """The stack that runs in `home` now, whoever owns it; None when there is none."""
     home = _absolute(home)
     try:
-        told = _kept.read(home / "stack.json")
+        told = kept.read(home / "stack.json")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
@@ -103,7 +104,7 @@ def _owned(home: Path) -> Iterator[None]:
 def _announced(stack: Stack) -> Iterator[Stack]:
     """Let other commands find the stack."""
     told = {"database_url": stack.database_url, "redis_url": stack.redis_url, "owner_pid": str(stack.owner_pid)}
-    _kept.write(stack.home / "stack.json", told)
+    kept.write(stack.home / "stack.json", told)
     try:
         yield stack
     finally:

@@ -5,8 +5,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nous import _server
-from nous._server import ADDRESS, Household, Process, Server
+from . import server as servers
+from .server import ADDRESS, Household, Process, Server
 
 SETTINGS = {
     "bind": ADDRESS,
@@ -29,9 +29,9 @@ def serving(household: Household) -> Iterator[str]:
         goodbyes=(signal.SIGTERM, signal.SIGKILL),
         household=household,
     )
-    _server.evict(server)
-    _server.give(server.folder, household.servant)
-    with _server.serving(server, lambda port: _arguments(server, port), _is_ready) as port:
+    servers.evict(server)
+    servers.give(server.folder, household.servant)
+    with servers.serving(server, lambda port: _arguments(server, port), _is_ready) as port:
         yield f"redis://{ADDRESS}:{port}"
 
 
@@ -39,7 +39,7 @@ def _arguments(server: Server, port: int) -> list[str]:
     settings = SETTINGS | {
         "port": str(port),
         "appendfsync": "everysec" if server.household.is_durable else "no",
-        "proc-title-template": f"{{title}}:{_server.mark_of(server.household.home)}:{{listen-addr}}",
+        "proc-title-template": f"{{title}}:{servers.mark_of(server.household.home)}:{{listen-addr}}",
     }
     return [word for name, value in settings.items() for word in (f"--{name}", value)]
 

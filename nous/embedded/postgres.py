@@ -20,10 +20,12 @@ from pathlib import Path
 
 import asyncpg
 
-from nous import _kept, _server
-from nous._programs import POSTGRES_MAJOR
-from nous._server import ADDRESS, Household, Process, Server
 from nous.errors import Misconfigured
+
+from . import kept
+from . import server as servers
+from .programs import POSTGRES_MAJOR
+from .server import ADDRESS, Household, Process, Server
 
 NOUS = "nous"
 SUPERUSER = "postgres"
@@ -45,11 +47,11 @@ DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 def serving(household: Household) -> Iterator[str]:
     """Run Postgres for the block; gives the URL of the application's database."""
     server = _described(household)
-    _server.evict(server)
+    servers.evict(server)
     passwords = _passwords(server)
     if not _is_made(server):
         _make(server, passwords[SUPERUSER])
-    with _server.serving(server, lambda port: _arguments(server, port), lambda process, _: _is_ready(server, process)) as port:
+    with servers.serving(server, lambda port: _arguments(server, port), lambda process, _: _is_ready(server, process)) as port:
         household.keeper.submit(asyncio.run, _furnish(server, port, passwords)).result()
         yield f"postgresql://{NOUS}:{passwords[NOUS]}@{ADDRESS}:{port}/{NOUS}"
 
@@ -73,15 +75,15 @@ def _passwords(server: Server) -> dict[str, str]:
             f"{path} is gone, and with it the passwords of {server.folder}: restore it, or move that folder away to start empty"
         )
     if not path.exists():
-        _kept.write(path, {SUPERUSER: secrets.token_urlsafe(24), NOUS: secrets.token_urlsafe(24)})
-    return _kept.read(path)
+        kept.write(path, {SUPERUSER: secrets.token_urlsafe(24), NOUS: secrets.token_urlsafe(24)})
+    return kept.read(path)
 
 
 def _is_made(server: Server) -> bool:
     """Whether there is data; raises Misconfigured when our Postgres cannot read it."""
     if not server.folder.exists():
         return False
-    _server.give(server.folder, server.household.servant)
+    servers.give(server.folder, server.household.servant)
     mark = server.folder / "PG_VERSION"
     version = mark.read_text().strip() if mark.exists() else "nobody knows what"
     if version != POSTGRES_MAJOR:
@@ -97,14 +99,14 @@ def _make(server: Server, password: str) -> None:
     fresh = server.folder.with_name("postgres.new")
     initdb = replace(server, program=server.household.programs.initdb, folder=fresh)
     for lc_ctype in LC_CTYPES:
-        _server.until(partial(_is_cleared, fresh), _server.STOP_SECONDS)
-        _server.give(fresh, server.household.servant)
+        servers.until(partial(_is_cleared, fresh), servers.STOP_SECONDS)
+        servers.give(fresh, server.household.servant)
         if _initdb(initdb, lc_ctype, password):
             fresh.rename(server.folder)
             return
-        if "invalid locale name" not in _server.last_lines(initdb.log):
+        if "invalid locale name" not in servers.last_lines(initdb.log):
             break
-    raise _server.failed(initdb, "could not make its data")
+    raise servers.failed(initdb, "could not make its data")
 
 
 def _is_cleared(folder: Path) -> bool:
@@ -116,7 +118,7 @@ def _is_cleared(folder: Path) -> bool:
 def _initdb(initdb: Server, lc_ctype: str, password: str) -> bool:
     """Run initdb; whether it made the data."""
     arguments = [
-        f"--pgdata={_server.here(initdb.folder)}",
+        f"--pgdata={servers.here(initdb.folder)}",
         f"--username={SUPERUSER}",
         "--pwfile=/dev/stdin",
         "--auth=scram-sha-256",
@@ -131,11 +133,11 @@ def _initdb(initdb: Server, lc_ctype: str, password: str) -> bool:
     if not initdb.household.is_durable:
         arguments.append("--no-sync")
     with _pipe_with(password, initdb.household.servant.uid) as stdin:
-        process = _server.launch(initdb, arguments, stdin)
+        process = servers.launch(initdb, arguments, stdin)
     try:
-        return _server.until(lambda: process.poll() is not None, INITDB_SECONDS) and process.returncode == 0
+        return servers.until(lambda: process.poll() is not None, INITDB_SECONDS) and process.returncode == 0
     finally:
-        _server.stop(initdb, process)
+        servers.stop(initdb, process)
 
 
 @contextmanager
@@ -154,8 +156,8 @@ def _pipe_with(text: str, uid: int) -> Iterator[int]:
 
 def _arguments(server: Server, port: int) -> list[str]:
     durable = DURABLE if server.household.is_durable else dict.fromkeys(DURABLE, "off")
-    settings = SETTINGS | durable | {"port": str(port), "cluster_name": _server.mark_of(server.household.home)}
-    return ["-D", _server.here(server.folder), *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))]
+    settings = SETTINGS | durable | {"port": str(port), "cluster_name": servers.mark_of(server.household.home)}
+    return ["-D", servers.here(server.folder), *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))]
 
 
 def _is_ready(server: Server, process: Process) -> bool:

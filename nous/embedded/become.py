@@ -1,6 +1,6 @@
 """The last thing a process does before it becomes a server: it leaves root and ties its life to its parent's.
 
-    python -I -S _become.py UID GID PARENT SIGNAL PROGRAM ARGUMENT...
+    python -I -S become.py UID GID PARENT SIGNAL PROGRAM ARGUMENT...
 
 It is a program of its own, with the standard library alone, because nothing of ours may run between fork and exec in a process
 that has threads. It starts as its parent's user, so a Python that only root can read is no obstacle.

@@ -1,6 +1,6 @@
 """One server process of an embedded stack: started as a child that dies with us, found again when it did not, stopped gently.
 
-    serving ──▶ _become.py: leave root, die with the parent, exec ──▶ the server, working in its own folder, in a session of its own
+    serving ──▶ become.py: leave root, die with the parent, exec ──▶ the server, working in its own folder, in a session of its own
     evict   ──▶ what still serves a home whose owner was killed: asked to stop, then told, then killed
 
 Every process of a server carries the mark of its home in its title, which every user may read of every process; so what is ours is
@@ -22,8 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from nous._programs import Programs, Servant
 from nous.errors import Misconfigured
+
+from .programs import Programs, Servant
 
 ADDRESS = "127.0.0.1"
 START_SECONDS = 120.0
@@ -32,7 +33,7 @@ POLL_SECONDS = 0.01
 PORT_TRIES = 3
 LOG_BYTES = 10_000_000
 LAST_LINES = 12
-BECOME = Path(__file__).with_name("_become.py")
+BECOME = Path(__file__).with_name("become.py")
 
 Process = subprocess.Popen[bytes]
 

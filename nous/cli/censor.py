@@ -1,0 +1,133 @@
+"""`nous censor add | list | relax`: what a person decides about a warning.
+
+A decision is an event like any other: its effect, its receipt and its letter are committed together; the letter is sent at once,
+or by a running worker if Redis is away.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from events import CensorAdded, CensorRelaxed, Event, Severity, encode
+from nous import clock, ids
+from nous.errors import Outage, UserMistake
+from nous.settings import Settings
+from store import censors, outbox, receipts
+from store.censors import Censor
+from store.database import Database, Write
+from workers.runtime import streams
+
+from . import place, screen
+
+OPERATOR = "operator"  # the worker named in the receipts of what people decide
+
+
+async def add(
+    settings: Settings, *, agent: str, pattern: str, reason: str, severity: Severity, threshold: int, censor: UUID | None, json: bool
+) -> None:
+    """Add a censor and say its id."""
+    told = _event(
+        CensorAdded,
+        agent,
+        censor_id=censor or ids.new(),
+        trigger_pattern=pattern,
+        reason=reason,
+        severity=severity,
+        escalation_threshold=threshold,
+    )
+    added = Censor(
+        agent_id=told.agent_id,
+        censor_id=told.censor_id,
+        trigger_pattern=told.trigger_pattern,
+        reason=told.reason,
+        severity=told.severity,
+        escalation_threshold=told.escalation_threshold,
+        activation_count=0,
+        counted_from=0,
+        false_positive_count=0,
+        last_activated=None,
+        relaxed_at=None,
+        relaxed_reason=None,
+        created_at=told.occurred_at,
+    )
+    async with place.database(settings) as database:
+        async with database.write({agent}) as db:
+            if not await censors.insert(db, added):
+                raise UserMistake(f"agent {agent!r} has a censor {added.censor_id} already; leave --id out for a new one")
+            await _record(db, told, "added", reason, evidence={"after": _state(added)})
+        await _send(settings, database, told)
+    if json:
+        screen.emit(as_data(added))
+    else:
+        print(f"added censor {added.censor_id} for {screen.shown(agent)}: {severity}{_hardens(added)}")
+
+
+async def list_censors(settings: Settings, *, agent: str | None, json: bool) -> None:
+    """Print every censor, or one agent's."""
+    async with place.database(settings) as database, database.overview() as db:
+        found = await censors.listed(db, agent=agent)
+    if json:
+        screen.emit([as_data(one) for one in found])
+        return
+    console = screen.out()
+    if not found:
+        whose = f" of agent {agent!r}" if agent else ""
+        console.print(f"No censors{whose}. Add one: {place.command()} censor add --agent me --pattern 'rm -rf' --reason 'it deletes'")
+        return
+    table = screen.table("censor id", "agent", "severity", "fired", "false", "watches for", "because", right=("fired", "false"))
+    for one in found:
+        table.add_row(
+            str(one.censor_id),
+            screen.said(one.agent_id),
+            one.severity,
+            f"{one.activation_count - one.counted_from}/{one.escalation_threshold}" if one.severity == "warn" else str(one.activation_count),
+            str(one.false_positive_count),
+            screen.said(one.trigger_pattern),
+            screen.said(one.reason if one.relaxed_reason is None else f"{one.reason} (relaxed: {one.relaxed_reason})"),
+        )
+    console.print(table)
+
+
+async def relax(settings: Settings, *, censor: str, reason: str, agent: str | None, json: bool) -> None:
+    """Turn a block back into a warning that counts from here."""
+    async with place.database(settings) as database:
+        known = await the_one(database, censor, agent)
+        told = _event(CensorRelaxed, known.agent_id, censor_id=known.censor_id, reason=reason)
+        async with database.write({known.agent_id}) as db:
+            before = await censors.get(db, known.agent_id, known.censor_id)
+            if before is None or before.severity != "block":
+                raise UserMistake(_why_not((before or known).severity, known.censor_id))
+            relaxed = replace(
+                before, severity="warn", counted_from=before.activation_count, relaxed_at=told.occurred_at, relaxed_reason=told.reason
+            )
+            await censors.update(db, relaxed)
+            await _record(db, told, "relaxed", reason, evidence={"before": _state(before), "after": _state(relaxed)})
+        await _send(settings, database, told)
+    if json:
+        screen.emit(as_data(relaxed))
+    else:
+        print(f"censor {relaxed.censor_id} warns again{_hardens(relaxed)}")
+
+
+async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
+    """The censor a person means by an id or the beginning of one. Raises UserMistake."""
+    written = censor.strip().lower()
+    async with database.overview() as db:
+        found = [one for one in await censors.listed(db, agent=agent) if str(one.censor_id).startswith(written)]
+    if not written or not found:
+        whose = f"agent {agent!r} has" if agent else "there is"
+        raise UserMistake(f"{whose} no censor {censor!r}; {place.command()} censor list shows them")
+    if len(found) > 1:
+        raise UserMistake(f"{censor!r} fits {screen.listed(f'{one.censor_id} of {one.agent_id!r}' for one in found[:5])}; add --agent or write more")
+    return found[0]
+
+
+def as_data(censor: Censor) -> dict[str, Any]:
+    """A censor for JSON."""
+    return {name: getattr(censor, name) for name in Censor.__dataclass_fields__}
+
+
+def _event[E: Event](kind: type[E], agent: str, **fields: object) -> E: ...

@@ -1,0 +1,164 @@
+"""`nous up` and `nous work`: workers in this process, until Ctrl-C or SIGTERM.
+
+    up      the embedded stack ─▶ migrated ─▶ told where it runs ─▶ every worker ─▶ all of it stopped, the workers first
+    work    the workers alone, against a stack that runs elsewhere
+"""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+import uvloop
+
+import providers
+import workers
+from nous import embedded, log
+from nous.errors import UserMistake
+from nous.settings import Settings
+from workers.runtime.app import Process, kit
+from workers.runtime.worker import Worker
+
+from . import place, screen
+from .migrate import apply
+
+
+class Stop:
+    """What Ctrl-C and SIGTERM do. The first one counts: it calls `then`, or interrupts when there is nothing to call yet."""
+
+    def __init__(self) -> None:
+        self.then: Callable[[], object] | None = None
+        self.is_heard = False
+
+    def hear(self, *_: object) -> None:
+        """A signal has come. Stopping takes bounded time, so a second one changes nothing."""
+        if self.is_heard:
+            return
+        self.is_heard = True
+        if self.then is None:
+            raise KeyboardInterrupt
+        self.then()
+
+
+def up(settings: Settings) -> None:
+    """Run everything in one terminal."""
+    log.configure(log_format=settings.log_format, level=settings.log_level)
+    starting = screen.err().status(f"starting Postgres and Valkey in {settings.home}…")
+    with _stoppable() as stop, starting, embedded.running(settings.home) as stack:
+        starting.stop()
+        uvloop.run(_up(settings, stack, stop))
+    print(f"stopped; the data stays in {settings.home}", flush=True)
+
+
+def work(settings: Settings, names: Sequence[str]) -> None:
+    """Run workers against a stack that runs elsewhere."""
+    chosen = [_worker(name) for name in dict.fromkeys(names)] or list(workers.table().values())
+    database_url, redis_url = place.database_url(settings), place.redis_url(settings)
+    log.configure(log_format=settings.log_format, level=settings.log_level)
+    with _stoppable() as stop:
+        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, lambda: None))
+
+
+@asynccontextmanager
+async def alongside(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[None]:
+    """Every worker, running in this process for the block."""
+    async with kit(settings, database_url, providers.embedder(settings)) as tools:
+        stop = asyncio.Event()
+        running = asyncio.create_task(Process(list(workers.table().values()), tools, redis_url).run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await running
+
+
+# ── the life of the process ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _up(settings: Settings, stack: embedded.Stack, stop: Stop) -> None:
+    _interrupt_with(stop)
+    await apply(settings, stack.database_url)
+    _tell_where(stack)
+    await _serve(settings, stack.database_url, stack.redis_url, list(workers.table().values()), stop, partial(_tell_what, settings))
+
+
+async def _serve(
+    settings: Settings, database_url: str, redis_url: str, chosen: Sequence[Worker[Any, Any]], stop: Stop, announce: Callable[[], None]
+) -> None:
+    """Work until told to stop, then finish what is in flight."""
+    _interrupt_with(stop)
+    async with kit(settings, database_url, providers.embedder(settings)) as tools:
+        asked = asyncio.Event()
+        stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
+        announce()
+        await Process(chosen, tools, redis_url).run(asked)
+
+
+def _interrupt_with(stop: Stop) -> None:
+    """While something is still starting, a signal cancels it."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine that runs has a task
+    stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
+
+
+@contextmanager
+def _stoppable() -> Iterator[Stop]:
+    """Ctrl-C and SIGTERM end the block, and that is no error."""
+    stop = Stop()
+    before = {which: signal.signal(which, stop.hear) for which in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with suppress(KeyboardInterrupt, asyncio.CancelledError):
+            yield stop
+    finally:
+        for which, handler in before.items():
+            signal.signal(which, handler)
+
+
+# ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _tell_where(stack: embedded.Stack) -> None:
+    print(f"Redis     {stack.redis_url}")
+    print(f"Postgres  {stack.database_url}")
+    print(f"data      {stack.home}", flush=True)
+
+
+def _tell_what(settings: Settings) -> None:
+    console = screen.out(piped_width=screen.PROSE_WIDTH)
+    table = screen.table("worker", "listens on", "what it does")
+    for one in workers.table().values():
+        table.add_row(one.name, one.on.stream, one.does)
+    console.print()
+    console.print(table)
+    console.print()
+    nous = place.command()
+    console.print(f"Try in another terminal{_in_this_home(settings)}:", style="dim")
+    tries = screen.table("", "")
+    tries.show_header = False
+    tries.add_row(f"{nous} demo", "two weeks of one agent's facts, and what became of them")
+    tries.add_row(f"{nous} publish fact_learned agent_id=me content='My cat is called Mimi.'", "")
+    tries.add_row(f"{nous} facts", "what is remembered")
+    tries.add_row(f"{nous} status", "how far every worker is")
+    console.print(tries)
+    console.print("\nRunning. Ctrl-C stops all of it.")
+    if settings.database_url or settings.redis_url:
+        print("note: NOUS_DATABASE_URL or NOUS_REDIS_URL is set, so other commands here use those and not this stack")
+    print(end="", flush=True)
+
+
+def _in_this_home(settings: Settings) -> str:
+    is_default = settings.home == type(settings).model_fields["home"].default
+    return "" if is_default else f", with NOUS_HOME={settings.home}"
+
+
+def _worker(name: str) -> Worker[Any, Any]:
+    known = workers.table()
+    found = known.get(name.replace("-", "_"))
+    if found is None:
+        close = get_close_matches(name, known, n=1)
+        meant = f" (did you mean {close[0]}?)" if close else ""
+        raise UserMistake(f"there is no worker {name!r}{meant}; the workers are {screen.listed(known)}")
+    return found

@@ -1,0 +1,97 @@
+"""Printing. A terminal gets colour and wraps at its width; a pipe gets one plain line a row, however long; `--json` gets JSON alone.
+
+What an agent said is data: control characters in it are shown, never obeyed, and square brackets are no markup.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
+PROSE_WIDTH = 100
+
+# Control characters, and those that turn the direction of what follows them.
+_UNSHOWN = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
+def out(*, piped_width: int = PIPE_WIDTH) -> Console:
+    """Standard output; `piped_width` is its width when it is no terminal and COLUMNS is not set."""
+    return _console(stderr=False, piped_width=piped_width)
+
+
+def err() -> Console:
+    """Standard error: progress, notes, rejects."""
+    return _console(stderr=True, piped_width=PIPE_WIDTH)
+
+
+def _console(*, stderr: bool, piped_width: int) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = piped_width
+    return console
+
+
+def emit(data: object) -> None:
+    """Print data as JSON."""
+    print(as_json(data))
+
+
+def as_json(data: object, *, indent: int | None = 2) -> str:
+    """JSON as readable as the output's encoding allows."""
+    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    return json.dumps(data, ensure_ascii=not is_unicode, indent=indent, default=_plain)
+
+
+def said(content: str, style: str = "") -> Text:
+    """What an agent or a person said, on one line, safe to print."""
+    return Text(shown(content), style=style)
+
+
+def shown(content: str) -> str:
+    """What an agent or a person said, on one line, its control characters made visible."""
+    return " ".join(content.split()).translate(_UNSHOWN) or "(nothing)"
+
+
+def table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> Table:
+    """A table without lines, its headings dim; columns named in `right` hold numbers."""
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right)
+    return made
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 fact`, `2 facts`, `1,000 facts`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words in one sentence: a, b and c."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def moment(at: datetime) -> str:
+    """A time to the minute, in UTC."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def rounded(value: float) -> float:
+    """A number as it was said, not as four bytes hold it."""
+    return round(value, 4)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no place in JSON")

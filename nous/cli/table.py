@@ -1,0 +1,36 @@
+"""`nous workers`: who listens to what, what it does, and how it can end."""
+
+import workers
+
+from . import screen
+
+EVERY_WORKER_ALSO = ("skipped", "parked")
+
+
+def workers_table(*, json: bool) -> None:
+    """Print every worker."""
+    if json:
+        screen.emit(
+            [
+                {
+                    "worker": one.name,
+                    "stream": one.on.stream,
+                    "does": one.does,
+                    "outcomes": [*one.outcomes, *EVERY_WORKER_ALSO],
+                    "publishes": [event.stream for event in one.publishes],
+                }
+                for one in workers.table().values()
+            ]
+        )
+        return
+    console = screen.out(piped_width=screen.PROSE_WIDTH)
+    for one in workers.table().values():
+        console.print(one.name, style="bold")
+        rows = screen.table("", "")
+        rows.show_header = False
+        rows.add_row("listens on", one.on.stream)
+        rows.add_row("does", one.does)
+        rows.add_row("ends in", f"{', '.join(one.outcomes)}; or {screen.listed(EVERY_WORKER_ALSO)}".replace(" and ", ", "))
+        rows.add_row("publishes", ", ".join(event.stream for event in one.publishes) or "nothing")
+        console.print(rows)
+        console.print()

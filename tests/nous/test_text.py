@@ -1,0 +1,141 @@
+"""One hash for one wording: whatever carries no meaning is folded, and nothing else is."""
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nous import text
+from nous.text import content_hash, form, is_blank, normalise
+
+ONE_WORDING = [
+    ("the end", "She lives in Oslo.", "She lives in Oslo"),
+    ("the end, in Chinese", "她住在上海。", "她住在上海"),
+    ("the end, in Hindi", "वह दिल्ली में रहती है।", "वह दिल्ली में रहती है"),
+    ("spaces", "  She lives\t in\n\nOslo ", "She lives in Oslo"),
+    ("a no-break space", "She lives in\u00a0Oslo", "She lives in Oslo"),
+    ("an ideographic space", "她 住在\u3000上海", "她 住在 上海"),
+    ("capitals", "SHE LIVES IN OSLO", "she lives in Oslo"),
+    ("Greek capitals and the final sigma", "Ο ΔΡΌΜΟΣ", "ο δρόμος"),
+    ("Cyrillic capitals", "ОНА ЖИВЁТ В ОМСКЕ", "она живёт в Омске"),
+    ("the dotted capital", "İzmir'de yaşıyor", "izmir'de yaşıyor"),
+    ("a capital sharp s", "STRAẞE", "straße"),
+    ("composed and decomposed", "cafe\u0301", "caf\u00e9"),
+    ("conjoining and composed Hangul", unicodedata.normalize("NFD", "커피를 좋아한다"), "커피를 좋아한다"),
+    ("curly quotes", "the user’s “best” plan", 'the user\'s "best" plan'),
+    ("other dashes", "a non‑smoker since 2010–2012", "a non-smoker since 2010-2012"),
+    ("full-width letters and digits", "端口是５４３２，ＯＫ", "端口是5432,OK"),
+    ("half-width kana", "ｶﾞｿﾘﾝ", "ガソリン"),
+    ("Arabic-Indic digits", "عنده ٥ قطط", "عنده 5 قطط"),
+    ("Devanagari digits", "उसके पास १२ किताबें हैं", "उसके पास 12 किताबें हैं"),
+    ("the kashida", "محمـــد", "محمد"),
+    ("Arabic presentation forms", "\ufedf\ufe8e", "لا"),
+    ("direction marks", "\u200fהוא גר כאן\u200e", "הוא גר כאן"),
+    ("zero-width characters and a byte order mark", "\ufeffOs\u200blo", "Oslo"),
+    ("a soft hyphen", "data\u00adbase", "database"),
+    ("variation selectors", "❤\ufe0f", "❤"),
+    ("control characters", "Os\x00l\x07o", "Oslo"),
+    ("a trade name", "uses GitHub", "uses github"),
+    ("the country behind its article", "lives in the US", "lives in the us"),
+    ("a unit without a twin in another case", "10 MG a day", "10 mg a day"),
+    ("an ordinal", "the 5TH floor", "the 5th floor"),
+]
+
+TWO_WORDINGS = [
+    ("a sign", "-5 degrees", "5 degrees"),
+    ("a decimal point", "3.5 km", "35 km"),
+    ("a decimal comma", "3,5 km", "3.5 km"),
+    ("a superscript", "10⁵ cells", "105 cells"),
+    ("a subscript", "H₂O", "H2O"),
+    ("a fraction", "½ cup", "12 cup"),
+    ("a language and another", "knows C++", "knows C"),
+    ("a language and a third", "knows C#", "knows C"),
+    ("a percent sign", "5%", "5"),
+    ("a currency", "€5", "$5"),
+    ("a question", "She lives in Oslo?", "She lives in Oslo."),
+    ("a slash", "either a/b", "either ab"),
+    ("an inequality", "a != b", "a = b"),
+    ("an exclamation mark that counts", "n!", "n"),
+    ("three dots", "She might...", "She might."),
+    ("a path", "see src/Foo.py", "see src/foo.py"),
+    ("an address", "see https://example.org/A", "see https://example.org/a"),
+    ("a mail address", "mail Bob@example.org", "mail bob@example.org"),
+    ("a name in code", "calls getUser", "calls getuser"),
+    ("a constant", "sets MAX_SIZE", "sets max_size"),
+    ("a digest", "commit A1B2C3", "commit a1b2c3"),
+    ("a password", "The password is Hunter", "The password is hunter"),
+    ("a country and a pronoun", "They moved it to US", "They moved it to us"),
+    ("an organisation and a question word", "she asked WHO", "she asked who"),
+    ("you and they in German", "Ich sehe Sie", "Ich sehe sie"),
+    ("a sharp s", "in Maßen", "in Massen"),
+    ("an umlaut", "schon da", "schön da"),
+    ("an accent", "el año", "el ano"),
+    ("a tone", "bán nhà", "bàn nhà"),
+    ("a dotless i", "kız", "kiz"),
+    ("a short vowel in Arabic", "كُتِبَ", "كَتَبَ"),
+    ("a vowel point in Hebrew", "סֵפֶר", "סַפָּר"),
+    ("hiragana and katakana", "はな", "ハナ"),
+    ("a voiced sound", "ハス", "バス"),
+    ("another letter that looks alike", "PayPal", "P\u0430yPal"),
+    ("milli and mega", "5 mW", "5 MW"),
+    ("bits and bytes", "10 Mb", "10 MB"),
+    ("metres and millions", "5m", "5M"),
+    ("a picture", "done ✅", "done ❌"),
+    ("a skin tone", "👍🏽", "👍🏿"),
+    (
+        "a flag",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "one", "other"), ONE_WORDING, ids=[row[0] for row in ONE_WORDING])
+def test_a_difference_without_meaning_is_folded(what: str, one: str, other: str) -> None:
+    assert normalise(one) == normalise(other)
+    assert content_hash(one) == content_hash(other)
+
+
+@pytest.mark.parametrize(("what", "one", "other"), TWO_WORDINGS, ids=[row[0] for row in TWO_WORDINGS])
+def test_a_difference_with_meaning_is_kept(what: str, one: str, other: str) -> None:
+    assert content_hash(one) != content_hash(other)
+
+
+@pytest.mark.parametrize("blank", ["", " \t\n", "\u200b\ufeff", "\x00", "\u3000", "\u3164", "\u00ad"])
+def test_what_cannot_be_seen_is_blank(blank: str) -> None:
+    assert is_blank(blank)
+
+
+@pytest.mark.parametrize("seen", [".", "?", "0", "👍", "\ud800", "ا"])
+def test_what_can_be_seen_is_not_blank(seen: str) -> None:
+    assert not is_blank(seen)
+
+
+@given(st.text())
+def test_any_text_can_be_hashed_and_stored(anything: str) -> None:
+    assert len(content_hash(anything)) == 32
+    assert "\x00" not in normalise(anything)
+    normalise(anything).encode()
+
+
+def test_a_lone_surrogate_is_replaced() -> None:
+    assert normalise("broken \ud83d here") == "broken \ufffd here"
+    assert content_hash("\udc00") == content_hash("\ud800")
+
+
+@given(st.text())
+def test_normalising_twice_changes_nothing_more(anything: str) -> None:
+    assert form(form(anything)) == form(anything)
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "M", "Nd", "P", "S", "Zs"])))
+def test_the_unicode_form_never_matters(anything: str) -> None:
+    assert content_hash(unicodedata.normalize("NFD", anything)) == content_hash(unicodedata.normalize("NFC", anything))
+
+
+def test_every_mark_and_digit_of_unicode_is_known() -> None:
+    """`text` looks for them in blocks, to start quickly."""
+    wanted = {code for code in range(0x80, sys.maxunicode + 1) if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me", "Nd"}}
+    assert wanted <= text._CATEGORY.keys()
