@@ -28,7 +28,8 @@ def _in_utc(moment: datetime) -> datetime:
 AgentId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=rf"^{_NO_CONTROL}[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}$")]
 EventId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
+MAX_COUNT = 2_147_483_647
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Content = Annotated[str, StringConstraints(max_length=MAX_CONTENT_CHARACTERS)]
 ShortText = Annotated[str, StringConstraints(max_length=1_000)]
 Confidence = Annotated[float, Field(ge=0, le=1)]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from .base import Content, Count, Event, ShortText
+from .base import MAX_COUNT, Content, Count, Event, ShortText
 
 Severity = Literal["warn", "block", "absolute"]
 """warn tells, block stops and can be relaxed, absolute stops and is never changed by a count."""
@@ -40,7 +40,7 @@ class CensorAdded(Event):
     trigger_pattern: Content = Field(description="What it watches for.")
     reason: Content = Field(description="Why it is there.")
     severity: Severity = Field(description="What it does when it fires.")
-    escalation_threshold: Count = Field(ge=1, description="Activations after which a warning becomes a block.")
+    escalation_threshold: int = Field(ge=1, le=MAX_COUNT, description="Activations after which a warning becomes a block.")
 
 
 class CensorRelaxed(Event):

@@ -6,23 +6,28 @@ or by a running worker if Redis is away.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from pydantic import ValidationError
 
+import workers
 from events import CensorAdded, CensorRelaxed, Event, Severity, encode
 from nous import clock, ids
-from nous.errors import Outage, UserMistake
+from nous.errors import Misconfigured, Outage, UserMistake
 from nous.settings import Settings
 from store import censors, outbox, receipts
 from store.censors import Censor
 from store.database import Database, Write
+from store.receipts import Receipt
 from workers.runtime import streams
 
-from . import place, screen
+from . import ids_meant, place, screen
 
 OPERATOR = "operator"  # the worker named in the receipts of what people decide
+OPTIONS = {"agent_id": "--agent", "trigger_pattern": "--pattern", "escalation_threshold": "--threshold", "censor_id": "--id"}
+
+E = TypeVar("E", bound=Event)
 
 
 async def add(
@@ -114,10 +119,10 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
 
 async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
     """The censor a person means by an id or the beginning of one. Raises UserMistake."""
-    written = censor.strip().lower()
+    span = ids_meant.spanned(censor)
     async with database.overview() as db:
-        found = [one for one in await censors.listed(db, agent=agent) if str(one.censor_id).startswith(written)]
-    if not written or not found:
+        found = [one for one in await censors.listed(db, agent=agent) if one.censor_id in span]
+    if not found:
         whose = f"agent {agent!r} has" if agent else "there is"
         raise UserMistake(f"{whose} no censor {censor!r}; {place.command()} censor list shows them")
     if len(found) > 1:
@@ -130,4 +135,65 @@ def as_data(censor: Censor) -> dict[str, Any]:
     return {name: getattr(censor, name) for name in Censor.__dataclass_fields__}
 
 
-def _event[E: Event](kind: type[E], agent: str, **fields: object) -> E: ...
+def _event(kind: type[E], agent: str, **fields: object) -> E:
+    """What was decided, as an event of its own. Raises UserMistake naming the option that does not do."""
+    try:
+        return kind.model_validate({"event_id": str(ids.new()), "agent_id": agent, "occurred_at": clock.now(), **fields})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        option = OPTIONS.get(str(first["loc"][0]), f"--{first['loc'][0]}")
+        raise UserMistake(f"{option} does not do: {first['msg'].lower()}, got {screen.shown(str(first['input']))[:80]!r}") from None
+
+
+async def _record(db: Write, told: CensorAdded | CensorRelaxed, outcome: str, reason: str, *, evidence: Mapping[str, object]) -> None:
+    """The receipt and the letter, in the transaction of the effect."""
+    receipt = Receipt(
+        worker=OPERATOR,
+        agent_id=told.agent_id,
+        event_id=told.event_id,
+        stream=told.stream,
+        entry_id="",
+        ending="done",
+        outcome=outcome,
+        reason=reason,
+        about=told.censor_id,
+        occurred_at=told.occurred_at,
+        recorded_at=told.occurred_at,
+        evidence=evidence,
+        derived=(f"{told.stream}:{told.event_id}",),
+    )
+    await receipts.insert(db, [receipt])
+    await outbox.insert(db, [_letter(told)], now=told.occurred_at)
+
+
+async def _send(settings: Settings, database: Database, told: Event) -> None:
+    """Publish the letter now; when Redis is away, or is not known here, a running worker does it within seconds of its return."""
+    try:
+        async with place.redis(settings) as redis:
+            await streams.append(redis, [streams.letter(told)])
+    except (Outage, Misconfigured):
+        return
+    is_awaited = bool(workers.consumers().get(told.stream))
+    async with database.queue() as db:
+        await (outbox.mark_published(db, {outbox.key(_letter(told))}, now=clock.now()) if is_awaited else outbox.delete(db, {outbox.key(_letter(told))}))
+
+
+def _letter(told: Event) -> outbox.Letter:
+    return outbox.Letter(agent_id=told.agent_id, event_id=told.event_id, stream=told.stream, body=encode(told))
+
+
+def _state(censor: Censor) -> dict[str, object]:
+    names = ("severity", "activation_count", "counted_from", "false_positive_count", "escalation_threshold", "relaxed_reason")
+    return {name: getattr(censor, name) for name in names}
+
+
+def _hardens(censor: Censor) -> str:
+    if censor.severity != "warn":
+        return ""
+    return f"; it blocks once it has fired {censor.escalation_threshold} times{' more' if censor.counted_from else ''}"
+
+
+def _why_not(severity: str, censor: UUID) -> str:
+    if severity == "absolute":
+        return f"censor {censor} is absolute, and an absolute censor is never relaxed; add another one in its place if it is wrong"
+    return f"censor {censor} only warns, so there is nothing to relax; only a block can be"

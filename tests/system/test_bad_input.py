@@ -28,7 +28,7 @@ PARKED: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"{never closed", "not JSON"),
     "a list": (b"[1, 2]", "JSON list"),
     "not UTF-8": (b'{"content": "\xff"}', "not UTF-8"),
-    "nested a hundred thousand deep": (b"[" * 100_000, "not JSON"),
+    "nested a hundred thousand deep": (b"[" * 100_000, "nested too deeply"),
     "no content": (fact(), "content: field required"),
     "content that is a number": (fact(content=7), "valid string"),
     "8,001 characters": (fact(content="x" * 8_001), "at most 8000 characters"),

@@ -31,7 +31,8 @@ def document() -> dict[str, Any]:
         version=nous.__version__,
         description="Agents publish what they learn to Redis streams; workers keep their memory in order.",
     ).to_specification()
-    return json.loads(specification.to_json())
+    made: dict[str, Any] = json.loads(specification.to_json())
+    return made
 
 
 def _document_worker(broker: RedisBroker, worker: Any) -> None:

@@ -1,0 +1,220 @@
+"""What a person can type: every command, its arguments and its help, in the order of `nous --help`.
+
+What a command does is in a module of its own, imported when the command runs.
+"""
+
+import asyncio
+import sys
+from typing import Annotated, Literal
+from uuid import UUID
+
+import typer
+
+from .endings import INCOMPLETE, Commands
+
+START, SAY, SEE, DECIDE = "Run", "Publish", "Look", "Decide"
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Agent = Annotated[str | None, typer.Option("--agent", help="Only this agent's.")]
+
+app = typer.Typer(
+    cls=Commands,
+    help="Memory for LLM agents that looks after itself. Start with: nous demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    app(prog_name="nous")
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"nous {installed('nous-memory')}")
+        raise typer.Exit
+
+
+# ── run ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command(rich_help_panel=START)
+def demo(json: Json = False) -> None:
+    """Two weeks of one agent's facts: what came in, and what became of it."""
+    from nous.demo import run
+
+    from .place import settings
+    from .report import print_report
+
+    print_report(run(settings()), json=json)
+
+
+@app.command(rich_help_panel=START)
+def up() -> None:
+    """Everything in one terminal: embedded Postgres and Valkey, and every worker. Ctrl-C stops all of it; data stays in NOUS_HOME."""
+    from .place import settings
+    from .running import up as run
+
+    run(settings())
+
+
+@app.command(rich_help_panel=START)
+def work(names: Annotated[list[str] | None, typer.Argument(metavar="[WORKER]...", help="Which workers; all when none is named.")] = None) -> None:
+    """Workers alone, on the stack that NOUS_DATABASE_URL and NOUS_REDIS_URL name, or that runs in NOUS_HOME."""
+    from .place import settings
+    from .running import work as run
+
+    run(settings(), names or ())
+
+
+@app.command(rich_help_panel=START)
+def migrate(json: Json = False) -> None:
+    """Bring the database to the shape this version needs."""
+    from .migrate import migrate as run
+    from .place import settings
+
+    asyncio.run(run(settings(), json=json))
+
+
+# ── publish ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command(rich_help_panel=SAY)
+def publish(
+    event: Annotated[str, typer.Argument(help="Which event, such as fact_learned.", show_default=False)],
+    fields: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="One event, field by field.")] = None,
+    file: Annotated[str | None, typer.Option("--file", "-f", help="One JSON object a line; - reads standard input.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Print event id and entry id of each, a line an event.")] = False,
+    json: Json = False,
+) -> None:
+    """Publish events from a file of any size, or one typed as key=value. Exits with 1 if any line was rejected; the rest is sent."""
+    from nous.errors import UserMistake
+
+    from .place import settings
+    from .publish import publish_file, publish_one
+
+    if bool(file) == bool(fields):
+        raise UserMistake(f"say what to publish, either way: nous publish {event} --file events.jsonl, or nous publish {event} key=value ...")
+    if fields:
+        publish_one(settings(), event, fields, is_json=json)
+    elif file and not publish_file(settings(), event, file, is_json=json, with_ids=ids):
+        raise typer.Exit(INCOMPLETE)
+
+
+@app.command(rich_help_panel=SAY)
+def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds.")] = 60, json: Json = False) -> None:
+    """Wait until every worker is through. Exits with 1 at the timeout, saying what is left; what is parked does not count."""
+    from .place import settings
+    from .standing import wait as run
+
+    left = asyncio.run(run(settings(), timeout_s=timeout))
+    if json:
+        from .screen import emit
+
+        emit({"settled": not left, "left": left})
+    elif left:
+        print(f"nous: not settled after {timeout:g} s: {'; '.join(left)}", file=sys.stderr)
+    if left:
+        raise typer.Exit(INCOMPLETE)
+
+
+# ── look ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@app.command(rich_help_panel=SEE)
+def status(json: Json = False) -> None:
+    """How far every worker is: lag, pending, retrying, parked."""
+    from .place import settings
+    from .standing import status as run
+
+    asyncio.run(run(settings(), json=json))
+
+
+@app.command(rich_help_panel=SEE)
+def workers(json: Json = False) -> None:
+    """Who listens to what, what it does, and how it can end."""
+    from .table import workers_table
+
+    workers_table(json=json)
+
+
+@app.command(rich_help_panel=SEE)
+def facts(
+    agent: Agent = None,
+    all_: Annotated[bool, typer.Option("--all", help="Those that are no longer active too.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100, with --json all")] = None,
+    json: Json = False,
+) -> None:
+    """What is remembered, agent by agent."""
+    from .facts import list_facts
+    from .place import settings
+
+    asyncio.run(list_facts(settings(), agent=agent, inactive=all_, limit=limit, json=json))
+
+
+@app.command(rich_help_panel=SEE)
+def explain(
+    what: Annotated[Literal["fact", "censor"], typer.Argument(help="fact or censor", show_choices=False)],
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.")],
+    agent: Agent = None,
+    json: Json = False,
+) -> None:
+    """How it came to be: each event, what it was compared with, the guard's finding, and what followed."""
+    from .place import settings
+    from .story import explain_censor, explain_fact
+
+    asyncio.run({"fact": explain_fact, "censor": explain_censor}[what](settings(), id_, agent=agent, json=json))
+
+
+# ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+censor = typer.Typer(help="Add, list and relax the warnings an agent trips.", no_args_is_help=True)
+app.add_typer(censor, name="censor", rich_help_panel=DECIDE)
+
+
+@censor.command("add")
+def censor_add(
+    agent: Annotated[str, typer.Option("--agent", help="Whose it is.", show_default=False)],
+    pattern: Annotated[str, typer.Option("--pattern", help="What it watches for.", show_default=False)],
+    reason: Annotated[str, typer.Option("--reason", help="Why it is there.", show_default=False)],
+    severity: Annotated[Literal["warn", "block", "absolute"], typer.Option("--severity", help="What it does.")] = "warn",
+    threshold: Annotated[int, typer.Option("--threshold", min=1, help="A warning that fired so often becomes a block.")] = 5,
+    id_: Annotated[UUID | None, typer.Option("--id", help="Its id; a new one when absent.")] = None,
+    json: Json = False,
+) -> None:
+    """Add a censor."""
+    from .censor import add
+    from .place import settings
+
+    asyncio.run(add(settings(), agent=agent, pattern=pattern, reason=reason, severity=severity, threshold=threshold, censor=id_, json=json))
+
+
+@censor.command("list")
+def censor_list(agent: Agent = None, json: Json = False) -> None:
+    """List censors with their counts."""
+    from .censor import list_censors
+    from .place import settings
+
+    asyncio.run(list_censors(settings(), agent=agent, json=json))
+
+
+@censor.command("relax")
+def censor_relax(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept.", show_default=False)],
+    agent: Agent = None,
+    json: Json = False,
+) -> None:
+    """Turn a block back into a warning, whose count starts anew."""
+    from .censor import relax
+    from .place import settings
+
+    asyncio.run(relax(settings(), censor=id_, reason=reason, agent=agent, json=json))

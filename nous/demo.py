@@ -1,0 +1,207 @@
+"""The demo: two weeks of one agent's facts go through the workers, and what became of them is read back from the receipts.
+
+    stack of NOUS_HOME, or one for the duration ─▶ publish the sample ─▶ settled ─▶ Report
+
+Nothing is staged: the report says what the receipts say. Every event of the sample has its id, so a second run changes nothing.
+"""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import uvloop
+
+from nous import embedded, guard, log, sample
+from nous.cli import place, screen
+from nous.cli.migrate import apply
+from nous.cli.running import alongside
+from nous.cli.standing import look, settled
+from nous.errors import UserMistake
+from nous.guard import Finding
+from nous.settings import Settings
+from store import facts, mentions, receipts
+from store.database import Database
+from store.facts import Fact
+from store.mentions import Mention
+from store.receipts import Receipt
+from workers.runtime import streams
+
+STREAM, WORKER = "fact_learned", "deduplicator"
+SETTLE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What was known and what was heard: how alike they are, what the guard found between them, and the fact the newer one became."""
+
+    known: str
+    heard: str
+    similarity: float
+    reason: str
+    findings: tuple[Finding, ...]
+    fact_id: UUID
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What came in."""
+
+    deliveries: int
+    events: int
+    agents: tuple[str, ...]
+    first_day: date
+    last_day: date
+    vouched_for: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long it took, in seconds."""
+
+    ready_s: float
+    settled_s: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came in and what became of it. `outcomes` counts events, `repeated` the deliveries of an event that had its effect already."""
+
+    came_in: Arrivals
+    outcomes: Mapping[str, int]
+    repeated: int
+    known_before: int
+    is_unchanged: bool
+    confirmed: tuple[Pair, ...]
+    almost_merged: tuple[Pair, ...]
+    likely_twins: tuple[Pair, ...]
+    skipped: Mapping[str, int]
+    parked: Mapping[str, int]
+    facts: int
+    home: str
+    times: Times
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the store holds of the sample's agents at one moment."""
+
+    told: tuple[Receipt, ...]
+    rows: Mapping[facts.Key, Fact]
+    heard: Mapping[str, Mention]
+
+
+def run(settings: Settings) -> Report:
+    """Run the demo to its report. Raises UserMistake when memory does not settle in time."""
+    log.configure(log_format=settings.log_format, level=settings.log_level if "log_level" in settings.model_fields_set else "warning")
+    started = time.monotonic()
+    with screen.err().status("looking for a running stack…") as spinner:
+        if place.is_found(settings):
+            return uvloop.run(_demonstrate(settings, place.database_url(settings), place.redis_url(settings), spinner, started))
+        spinner.update(f"starting Postgres and Valkey in {settings.home}…")
+        with embedded.running(settings.home) as stack:
+            return uvloop.run(_migrated(settings, stack, spinner, started))
+
+
+async def _migrated(settings: Settings, stack: embedded.Stack, spinner: Any, started: float) -> Report:
+    await apply(settings, stack.database_url)
+    return await _demonstrate(settings, stack.database_url, stack.redis_url, spinner, started)
+
+
+async def _demonstrate(settings: Settings, database_url: str, redis_url: str, spinner: Any, started: float) -> Report:
+    deliveries = list(sample.events())
+    database, redis = Database(database_url, pool=1), streams.connect(redis_url)
+    async with AsyncExitStack() as open_:
+        open_.push_async_callback(redis.aclose)
+        open_.push_async_callback(database.close)
+        spinner.update("starting the workers…")
+        if not all(one.is_alive for one in (await look(database, redis)).workers):
+            await open_.enter_async_context(alongside(settings, database_url, redis_url))
+        before = await _remembered(database, deliveries)
+        spinner.update(f"publishing {screen.plural(len(deliveries), 'delivery').replace('ys', 'ies')} and waiting until memory is settled…")
+        published = time.monotonic()
+        await streams.append(redis, [(STREAM, json.dumps(one).encode()) for one in deliveries])
+        is_settled, left = await settled(database, redis, timeout_s=SETTLE_S)
+        if not is_settled:
+            raise UserMistake(f"memory did not settle within {SETTLE_S:.0f} s: {'; '.join(left)}; {place.command()} status tells more")
+        times = Times(ready_s=published - started, settled_s=time.monotonic() - published)
+        return _report(settings, deliveries, before, await _remembered(database, deliveries), times)
+
+
+async def _remembered(database: Database, deliveries: Sequence[Mapping[str, object]]) -> Memory:
+    agents, events = _agents(deliveries), {str(one["event_id"]) for one in deliveries}
+    async with database.overview() as db:
+        told = [receipt for agent in agents for receipt in await receipts.of_agent(db, agent, WORKER) if receipt.event_id in events]
+        rows = {(fact.agent_id, fact.fact_id): fact for agent in agents for fact in await facts.listed(db, agent=agent, inactive=True, limit=None)}
+        heard = await mentions.of_facts(db, list(rows))
+    return Memory(tuple(told), rows, {one.event_id: one for ones in heard.values() for one in ones})
+
+
+# ── the report, from what is remembered ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _report(settings: Settings, deliveries: Sequence[Mapping[str, object]], before: Memory, after: Memory, times: Times) -> Report:
+    known_before = len(before.told)
+    stored = [(receipt, _twin(receipt, after)) for receipt in after.told if receipt.outcome == "stored"]
+    pairs = [(receipt, pair) for receipt, pair in stored if pair]
+    is_almost = {receipt.event_id for receipt, _ in pairs if (receipt.reason or "").startswith("almost merged")}
+    return Report(
+        came_in=_arrivals(deliveries),
+        outcomes=Counter(receipt.outcome for receipt in after.told),
+        repeated=len(deliveries) - (len(after.told) - known_before),
+        known_before=known_before,
+        is_unchanged=before == after,
+        confirmed=tuple(pair for receipt in after.told if receipt.outcome == "confirmed" and (pair := _confirmation(receipt, after))),
+        almost_merged=tuple(pair for receipt, pair in pairs if receipt.event_id in is_almost),
+        likely_twins=tuple(pair for receipt, pair in pairs if receipt.event_id not in is_almost),
+        skipped=Counter(receipt.reason or "" for receipt in after.told if receipt.ending == "skip"),
+        parked=Counter(receipt.reason or "" for receipt in after.told if receipt.ending == "parked"),
+        facts=sum(fact.active for fact in after.rows.values()),
+        home=str(settings.home),
+        times=times,
+    )
+
+
+def _arrivals(deliveries: Sequence[Mapping[str, object]]) -> Arrivals:
+    events = {str(one["event_id"]): one for one in deliveries}
+    days = sorted(datetime.fromisoformat(str(one["occurred_at"])).date() for one in events.values())
+    return Arrivals(
+        deliveries=len(deliveries),
+        events=len(events),
+        agents=_agents(deliveries),
+        first_day=days[0],
+        last_day=days[-1],
+        vouched_for=Counter(str(one["provenance"]) for one in events.values()),
+    )
+
+
+def _agents(deliveries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    return tuple(sorted({str(one["agent_id"]) for one in deliveries}))
+
+
+def _confirmation(receipt: Receipt, after: Memory) -> Pair | None:
+    fact, mention = _fact(receipt, after), after.heard.get(receipt.event_id)
+    if fact is None or mention is None:
+        return None
+    return Pair(fact.content, mention.content, mention.similarity, receipt.reason or "", (), fact.fact_id)
+
+
+def _twin(receipt: Receipt, after: Memory) -> Pair | None:
+    """The fact that stood nearest when this one was stored, if its receipt calls it a twin."""
+    fact = _fact(receipt, after)
+    for one in receipt.evidence.get("candidates", []):
+        known = after.rows.get((receipt.agent_id, UUID(one["fact_id"])))
+        if fact and known and receipt.reason and one["fact_id"] in receipt.reason:
+            findings = guard.agree(known.content, fact.content).findings
+            return Pair(known.content, fact.content, one["similarity"], one.get("guard", ""), findings, fact.fact_id)
+    return None
+
+
+def _fact(receipt: Receipt, after: Memory) -> Fact | None:
+    return after.rows.get((receipt.agent_id, receipt.about)) if receipt.about else None
