@@ -81,10 +81,12 @@ class Report:
     confirmed: tuple[Pair, ...]
     almost_merged: tuple[Pair, ...]
     likely_twins: tuple[Pair, ...]
-    skipped: Mapping[str, int]
-    parked: Mapping[str, int]
+    reasons: Mapping[str, Mapping[str, int]]
+    confirm_similarity: float | None
+    check_similarity: float | None
     facts: int
     home: str
+    is_running_on: bool
     times: Times
 
 
@@ -103,7 +105,8 @@ def run(settings: Settings) -> Report:
     started = time.monotonic()
     with screen.err().status("looking for a running stack…") as spinner:
         if place.is_found(settings):
-            return uvloop.run(_demonstrate(settings, place.database_url(settings), place.redis_url(settings), spinner, started))
+            urls = place.database_url(settings), place.redis_url(settings)
+            return uvloop.run(_demonstrate(settings, *urls, spinner, started, is_running_on=True))
         spinner.update(f"starting Postgres and Valkey in {settings.home}…")
         with embedded.running(settings.home) as stack:
             return uvloop.run(_migrated(settings, stack, spinner, started))
@@ -111,10 +114,12 @@ def run(settings: Settings) -> Report:
 
 async def _migrated(settings: Settings, stack: embedded.Stack, spinner: Any, started: float) -> Report:
     await apply(settings, stack.database_url)
-    return await _demonstrate(settings, stack.database_url, stack.redis_url, spinner, started)
+    return await _demonstrate(settings, stack.database_url, stack.redis_url, spinner, started, is_running_on=False)
 
 
-async def _demonstrate(settings: Settings, database_url: str, redis_url: str, spinner: Any, started: float) -> Report:
+async def _demonstrate(
+    settings: Settings, database_url: str, redis_url: str, spinner: Any, started: float, *, is_running_on: bool
+) -> Report:
     deliveries = list(sample.events())
     database, redis = Database(database_url, pool=1), streams.connect(redis_url)
     async with AsyncExitStack() as open_:
@@ -124,21 +129,25 @@ async def _demonstrate(settings: Settings, database_url: str, redis_url: str, sp
         if not all(one.is_alive for one in (await look(database, redis)).workers):
             await open_.enter_async_context(alongside(settings, database_url, redis_url))
         before = await _remembered(database, deliveries)
-        spinner.update(f"publishing {screen.plural(len(deliveries), 'delivery').replace('ys', 'ies')} and waiting until memory is settled…")
+        spinner.update(f"publishing {len(deliveries)} deliveries and waiting until memory is settled…")
         published = time.monotonic()
         await streams.append(redis, [(STREAM, json.dumps(one).encode()) for one in deliveries])
         is_settled, left = await settled(database, redis, timeout_s=SETTLE_S)
         if not is_settled:
             raise UserMistake(f"memory did not settle within {SETTLE_S:.0f} s: {'; '.join(left)}; {place.command()} status tells more")
         times = Times(ready_s=published - started, settled_s=time.monotonic() - published)
-        return _report(settings, deliveries, before, await _remembered(database, deliveries), times)
+        return _report(settings, deliveries, before, await _remembered(database, deliveries), is_running_on=is_running_on, times=times)
 
 
 async def _remembered(database: Database, deliveries: Sequence[Mapping[str, object]]) -> Memory:
     agents, events = _agents(deliveries), {str(one["event_id"]) for one in deliveries}
     async with database.overview() as db:
         told = [receipt for agent in agents for receipt in await receipts.of_agent(db, agent, WORKER) if receipt.event_id in events]
-        rows = {(fact.agent_id, fact.fact_id): fact for agent in agents for fact in await facts.listed(db, agent=agent, inactive=True, limit=None)}
+        rows = {
+            (fact.agent_id, fact.fact_id): fact
+            for agent in agents
+            for fact in await facts.listed(db, agent=agent, inactive=True, limit=None)
+        }
         heard = await mentions.of_facts(db, list(rows))
     return Memory(tuple(told), rows, {one.event_id: one for ones in heard.values() for one in ones})
 
@@ -146,24 +155,34 @@ async def _remembered(database: Database, deliveries: Sequence[Mapping[str, obje
 # ── the report, from what is remembered ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _report(settings: Settings, deliveries: Sequence[Mapping[str, object]], before: Memory, after: Memory, times: Times) -> Report:
+def _report(
+    settings: Settings,
+    deliveries: Sequence[Mapping[str, object]],
+    before: Memory,
+    after: Memory,
+    *,
+    is_running_on: bool,
+    times: Times,
+) -> Report:
     known_before = len(before.told)
     stored = [(receipt, _twin(receipt, after)) for receipt in after.told if receipt.outcome == "stored"]
     pairs = [(receipt, pair) for receipt, pair in stored if pair]
     is_almost = {receipt.event_id for receipt, _ in pairs if (receipt.reason or "").startswith("almost merged")}
     return Report(
         came_in=_arrivals(deliveries),
-        outcomes=Counter(receipt.outcome for receipt in after.told),
+        outcomes=_counted(receipt.outcome for receipt in after.told),
         repeated=len(deliveries) - (len(after.told) - known_before),
         known_before=known_before,
         is_unchanged=before == after,
         confirmed=tuple(pair for receipt in after.told if receipt.outcome == "confirmed" and (pair := _confirmation(receipt, after))),
         almost_merged=tuple(pair for receipt, pair in pairs if receipt.event_id in is_almost),
         likely_twins=tuple(pair for receipt, pair in pairs if receipt.event_id not in is_almost),
-        skipped=Counter(receipt.reason or "" for receipt in after.told if receipt.ending == "skip"),
-        parked=Counter(receipt.reason or "" for receipt in after.told if receipt.ending == "parked"),
+        reasons={name: _counted(one.reason or "" for one in after.told if one.outcome == name) for name in ("skipped", "parked")},
+        confirm_similarity=_threshold("confirm_similarity", after),
+        check_similarity=_threshold("check_similarity", after),
         facts=sum(fact.active for fact in after.rows.values()),
         home=str(settings.home),
+        is_running_on=is_running_on,
         times=times,
     )
 
@@ -177,7 +196,7 @@ def _arrivals(deliveries: Sequence[Mapping[str, object]]) -> Arrivals:
         agents=_agents(deliveries),
         first_day=days[0],
         last_day=days[-1],
-        vouched_for=Counter(str(one["provenance"]) for one in events.values()),
+        vouched_for=_counted(str(one["provenance"]) for one in events.values()),
     )
 
 
@@ -201,6 +220,16 @@ def _twin(receipt: Receipt, after: Memory) -> Pair | None:
             findings = guard.agree(known.content, fact.content).findings
             return Pair(known.content, fact.content, one["similarity"], one.get("guard", ""), findings, fact.fact_id)
     return None
+
+
+def _threshold(name: str, after: Memory) -> float | None:
+    """The threshold of the last receipt that used one."""
+    return next((receipt.evidence[name] for receipt in reversed(after.told) if name in receipt.evidence), None)
+
+
+def _counted(words: Iterable[str]) -> dict[str, int]:
+    """Each word with how often it comes, the most frequent first."""
+    return dict(Counter(words).most_common())
 
 
 def _fact(receipt: Receipt, after: Memory) -> Fact | None:

@@ -88,7 +88,9 @@ async def list_censors(settings: Settings, *, agent: str | None, json: bool) -> 
             str(one.censor_id),
             screen.said(one.agent_id),
             one.severity,
-            f"{one.activation_count - one.counted_from}/{one.escalation_threshold}" if one.severity == "warn" else str(one.activation_count),
+            f"{one.activation_count - one.counted_from}/{one.escalation_threshold}"
+            if one.severity == "warn"
+            else str(one.activation_count),
             str(one.false_positive_count),
             screen.said(one.trigger_pattern),
             screen.said(one.reason if one.relaxed_reason is None else f"{one.reason} (relaxed: {one.relaxed_reason})"),
@@ -126,7 +128,9 @@ async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
         whose = f"agent {agent!r} has" if agent else "there is"
         raise UserMistake(f"{whose} no censor {censor!r}; {place.command()} censor list shows them")
     if len(found) > 1:
-        raise UserMistake(f"{censor!r} fits {screen.listed(f'{one.censor_id} of {one.agent_id!r}' for one in found[:5])}; add --agent or write more")
+        raise UserMistake(
+            f"{censor!r} fits {screen.listed(f'{one.censor_id} of {one.agent_id!r}' for one in found[:5])}; add --agent or write more"
+        )
     return found[0]
 
 
@@ -175,7 +179,11 @@ async def _send(settings: Settings, database: Database, told: Event) -> None:
         return
     is_awaited = bool(workers.consumers().get(told.stream))
     async with database.queue() as db:
-        await (outbox.mark_published(db, {outbox.key(_letter(told))}, now=clock.now()) if is_awaited else outbox.delete(db, {outbox.key(_letter(told))}))
+        await (
+            outbox.mark_published(db, {outbox.key(_letter(told))}, now=clock.now())
+            if is_awaited
+            else outbox.delete(db, {outbox.key(_letter(told))})
+        )
 
 
 def _letter(told: Event) -> outbox.Letter:

@@ -48,7 +48,10 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command(rich_help_panel=START)
 def demo(json: Json = False) -> None:
-    """Two weeks of one agent's facts: what came in, and what became of it."""
+    """See it work: two weeks of one agent's facts, and what became of them.
+
+    Uses the stack that runs, or starts one for its duration. Running it again changes nothing.
+    """
     from nous.demo import run
 
     from .place import settings
@@ -59,7 +62,10 @@ def demo(json: Json = False) -> None:
 
 @app.command(rich_help_panel=START)
 def up() -> None:
-    """Everything in one terminal: embedded Postgres and Valkey, and every worker. Ctrl-C stops all of it; data stays in NOUS_HOME."""
+    """The whole stack in one terminal; Ctrl-C stops all of it.
+
+    Postgres, Valkey and every worker. The data stays in NOUS_HOME (.nous), where other commands find the stack by themselves.
+    """
     from .place import settings
     from .running import up as run
 
@@ -67,8 +73,14 @@ def up() -> None:
 
 
 @app.command(rich_help_panel=START)
-def work(names: Annotated[list[str] | None, typer.Argument(metavar="[WORKER]...", help="Which workers; all when none is named.")] = None) -> None:
-    """Workers alone, on the stack that NOUS_DATABASE_URL and NOUS_REDIS_URL name, or that runs in NOUS_HOME."""
+def work(
+    names: Annotated[list[str] | None, typer.Argument(metavar="WORKER", help="Which workers; all when none is named.")] = None,
+) -> None:
+    """Workers alone, on a stack that runs elsewhere.
+
+    The stack is the one that NOUS_DATABASE_URL and NOUS_REDIS_URL name, or else the one that runs in NOUS_HOME. SIGTERM finishes what
+    is in flight.
+    """
     from .place import settings
     from .running import work as run
 
@@ -90,19 +102,25 @@ def migrate(json: Json = False) -> None:
 @app.command(rich_help_panel=SAY)
 def publish(
     event: Annotated[str, typer.Argument(help="Which event, such as fact_learned.", show_default=False)],
-    fields: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="One event, field by field.")] = None,
+    fields: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="One event, field by field.")] = None,
     file: Annotated[str | None, typer.Option("--file", "-f", help="One JSON object a line; - reads standard input.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Print event id and entry id of each, a line an event.")] = False,
     json: Json = False,
 ) -> None:
-    """Publish events from a file of any size, or one typed as key=value. Exits with 1 if any line was rejected; the rest is sent."""
+    """Publish events from a file, or one typed as key=value.
+
+    A file may be of any size. Rejected lines are told with their numbers, the rest is sent, and the exit code is 1. An event without
+    an event_id gets one, so that publishing it again has no second effect.
+    """
     from nous.errors import UserMistake
 
     from .place import settings
     from .publish import publish_file, publish_one
 
     if bool(file) == bool(fields):
-        raise UserMistake(f"say what to publish, either way: nous publish {event} --file events.jsonl, or nous publish {event} key=value ...")
+        raise UserMistake(
+            f"say what to publish, either way: nous publish {event} --file events.jsonl, or nous publish {event} key=value ..."
+        )
     if fields:
         publish_one(settings(), event, fields, is_json=json)
     elif file and not publish_file(settings(), event, file, is_json=json, with_ids=ids):
@@ -111,7 +129,10 @@ def publish(
 
 @app.command(rich_help_panel=SAY)
 def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds.")] = 60, json: Json = False) -> None:
-    """Wait until every worker is through. Exits with 1 at the timeout, saying what is left; what is parked does not count."""
+    """Wait until every worker is through.
+
+    Exits with 1 at the timeout, saying what is left. What is parked waits for a person and does not count.
+    """
     from .place import settings
     from .standing import wait as run
 
@@ -167,7 +188,10 @@ def explain(
     agent: Agent = None,
     json: Json = False,
 ) -> None:
-    """How it came to be: each event, what it was compared with, the guard's finding, and what followed."""
+    """How a fact or a censor came to be as it is.
+
+    Each event that touched it, what it was compared with, the guard's finding, and what followed.
+    """
     from .place import settings
     from .story import explain_censor, explain_fact
 

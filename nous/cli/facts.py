@@ -95,7 +95,9 @@ def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: dict
 def _line(fact: Fact, times: int) -> Text:
     """One fact for a pipe, its columns apart by tabs."""
     state = "" if fact.active else "\tinactive"
-    return Text("\t".join([str(fact.fact_id), screen.shown(fact.agent_id), f"×{times}", fact.provenance, screen.shown(fact.content)]) + state)
+    return Text(
+        "\t".join([str(fact.fact_id), screen.shown(fact.agent_id), f"×{times}", fact.provenance, screen.shown(fact.content)]) + state
+    )
 
 
 def _content(fact: Fact) -> Text:

@@ -51,7 +51,7 @@ def redis_url(settings: Settings) -> str:
 
     url = settings.redis_url or _stack(settings, missing="NOUS_REDIS_URL").redis_url
     try:
-        parse_url(url)
+        parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError as error:
         raise Misconfigured(f"NOUS_REDIS_URL is not a Redis URL ({error}); write it as redis://host:6379/0") from None
     return url

@@ -8,7 +8,6 @@ arrived before have their ids again, and one effect.
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -111,7 +110,12 @@ def publish_one(settings: Settings, event: str, pairs: Iterable[str], *, is_json
 
 
 def _send_all(
-    client: redis.Redis, kind: type[Event], lines: Iterator[list[Line]], tally: Tally, printer: "_Quiet", advance: Callable[[int, int], None]
+    client: redis.Redis,
+    kind: type[Event],
+    lines: Iterator[list[Line]],
+    tally: Tally,
+    printer: "_Quiet",
+    advance: Callable[[int, int], None],
 ) -> None:
     for page in lines:
         fit = _accepted(kind, page, tally)
@@ -206,7 +210,10 @@ def _progress(file: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _say_how_far(tally: Tally) -> None:
-    print(f"stopped after {screen.plural(tally.sent, 'event')}; publish the file again, what arrived has its effect only once", file=sys.stderr)
+    print(
+        f"stopped after {screen.plural(tally.sent, 'event')}; publish the file again, what arrived has its effect only once",
+        file=sys.stderr,
+    )
 
 
 # ── from key=value ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -318,13 +325,13 @@ class _Json(_Quiet):
 
     def __init__(self) -> None:
         print('{"events": [', end="")
-        self.separator = os.linesep
+        self.separator = "\n"
 
     def sent(self, ready: Ready, entry_id: str) -> None:
         """One element."""
         one = screen.as_json({"line": ready.line, "event_id": ready.event_id, "entry_id": entry_id}, indent=None)
         print(self.separator, one, sep="", end="")
-        self.separator = "," + os.linesep
+        self.separator = ",\n"
 
     def end(self, kind: type[Event], tally: Tally) -> None:
         """The rest of the object."""

@@ -1,14 +1,15 @@
 """The demo's report, as a person reads it: what came in, what became of it, and where to look next."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from itertools import zip_longest
+from difflib import SequenceMatcher
+from itertools import chain, zip_longest
 
 from rich.console import Console, Group
-from rich.table import Table
 from rich.text import Text
 
-from nous.demo import Arrivals, Pair, Report
+from nous.demo import Pair, Report
 from nous.guard import DECISIVE, Finding
 
 from . import place, screen
@@ -17,32 +18,195 @@ CONFIRMED_SHOWN = 5
 ALMOST_SHOWN = 8
 TWINS_SHOWN = 5
 WIDEST = 110
-FINDING_WIDTH = 26
+TELLING_CHARACTERS = 24  # a longer finding is a rewording, not one thing to point at
 COLOURS = {"stored": "cyan", "confirmed": "green", "mentioned": "green", "skipped": "yellow", "repeated": "bright_black", "parked": "red"}
 MEANS = {
     "stored": "new, and recallable at once",
     "confirmed": "known already: counted, every wording kept",
-    "mentioned": "about something that is no longer true: kept, nothing else changed",
+    "mentioned": "of something no longer true: kept, and nothing else changed",
     "skipped": "nothing to remember",
+    "repeated": "the same event delivered again: no second effect",
     "parked": "waits for a person",
+}
+
+_FORMS: dict[str, Callable[[str], str]] = {
+    "Unicode form": lambda text: text,
+    "case": str.casefold,
+    "spacing": lambda text: "".join(text.split()),
+    "case and spacing": lambda text: "".join(text.casefold().split()),
+    "digits": lambda text: "".join(str(unicodedata.digit(one, one)) for one in text),
 }
 
 
 def print_report(report: Report, *, json: bool) -> None:
     """Print it."""
     if json:
-        screen.emit(as_data(report))
+        screen.emit(asdict(report))
         return
     console = screen.out(piped_width=screen.PROSE_WIDTH)
     console.width = min(console.width, WIDEST)
     _print_came_in(console, report)
     _print_outcomes(console, report)
-    _print_confirmed(console, report.confirmed)
-    _print_almost(console, report.almost_merged)
-    _print_twins(console, report.likely_twins)
+    _print_confirmed(console, report)
+    _print_almost_merged(console, report)
+    _print_likely_twins(console, report)
     _print_next(console, report)
 
 
-def as_data(report: Report) -> dict[str, object]:
-    """For JSON."""
-    return asdict(report)
+def _print_came_in(console: Console, report: Report) -> None:
+    came = report.came_in
+    first, last = came.first_day, came.last_day
+    console.print()
+    until = f"{last.day} {last:%B %Y}"
+    since = f"{first.day}" if (first.year, first.month) == (last.year, last.month) else f"{first.day} {first:%B %Y}"
+    console.print(f"Two weeks at the Wobbly Wheel, {since} to {until}", style="bold")
+    agents = f"agent {came.agents[0]}" if len(came.agents) == 1 else screen.plural(len(came.agents), "agent")
+    vouched = ", ".join(f"{count} {provenance}" for provenance, count in came.vouched_for.items())
+    console.print(f"{came.deliveries} deliveries of {screen.plural(came.events, 'event')} from {agents}: {vouched}", style="dim")
+    if report.known_before == came.events and report.is_unchanged:
+        console.print("\nEvery one of these events was known already, and nothing changed. This is what had become of them:", style="green")
+    elif report.known_before:
+        console.print(f"\n{report.known_before} of these events were known already, and had no second effect.", style="green")
+
+
+def _print_outcomes(console: Console, report: Report) -> None:
+    console.print()
+    console.print(_bar(report, min(console.width, 72)))
+    table = screen.rows(3)
+    for outcome, count in (*report.outcomes.items(), ("repeated", report.repeated)):
+        because = "; ".join(report.reasons.get(outcome, ()))
+        means = f"{MEANS.get(outcome, '')}{f': {because}' if because else ''}"
+        table.add_row(f"{count:>5,}", Text(outcome, style=COLOURS.get(outcome, "")), screen.said(means, "dim"))
+    console.print(table)
+
+
+def _bar(report: Report, width: int) -> Text:
+    """Every event as its share of a line."""
+    total = sum(report.outcomes.values()) or 1
+    bar = Text()
+    for outcome, count in report.outcomes.items():
+        bar.append("━" * max(round(width * count / total), 1), style=COLOURS.get(outcome, ""))
+    return bar
+
+
+def _print_confirmed(console: Console, report: Report) -> None:
+    shown = sorted((pair for pair in report.confirmed if pair.known != pair.heard), key=_likeness)[:CONFIRMED_SHOWN]
+    if not shown:
+        return
+    _print_heading(
+        console, "Heard again, and recognised", len(report.confirmed), len(shown), "what differs carries no meaning; every wording is kept"
+    )
+    table = screen.table("what it knew", "what it heard", "only another")
+    for pair in shown:
+        table.add_row(screen.said(pair.known), screen.said(pair.heard, "green"), Text(_only_another(pair), style="dim"))
+    console.print(table)
+
+
+def _only_another(pair: Pair) -> str:
+    """What two texts that are the same differ in, since some of it cannot be seen."""
+    known, heard = unicodedata.normalize("NFC", pair.known), unicodedata.normalize("NFC", pair.heard)
+    for name, part in _FORMS.items():
+        if part(known) == part(heard):
+            return name
+    return "punctuation" if pair.similarity < 1 else "writing"
+
+
+def _likeness(pair: Pair) -> float:
+    return SequenceMatcher(None, pair.known, pair.heard, autojunk=False).ratio()
+
+
+def _print_almost_merged(console: Console, report: Report) -> None:
+    shown = _various([pair for pair in report.almost_merged if _is_telling(pair)])[:ALMOST_SHOWN]
+    if shown:
+        why = f"{_from(report.confirm_similarity)}as alike as a rewording, but the guard found a difference"
+        _print_heading(console, "Almost merged, and kept apart", len(report.almost_merged), len(shown), why)
+        _print_pairs(console, shown)
+
+
+def _print_likely_twins(console: Console, report: Report) -> None:
+    shown = _various(report.likely_twins)[:TWINS_SHOWN]
+    if shown:
+        why = f"{_from(report.check_similarity)}alike enough to ask about, not to merge; both are recallable meanwhile"
+        _print_heading(console, "Likely twins", len(report.likely_twins), len(shown), why)
+        _print_pairs(console, shown)
+
+
+def _print_next(console: Console, report: Report) -> None:
+    times, nous = report.times, place.command()
+    console.print()
+    console.print(
+        f"Ready in {times.ready_s:.1f} s; {report.came_in.deliveries} deliveries settled in {times.settled_s:.1f} s;"
+        f" {screen.plural(report.facts, 'fact')} remembered.",
+        style="dim",
+    )
+    console.print()
+    table = screen.rows(2)
+    if not report.is_running_on:
+        table.add_row(Text(f"{nous} up", style="bold"), "run all of it, and keep it running; then, in another terminal:")
+    table.add_row(Text(f"{nous} facts --agent {report.came_in.agents[0]}", style="bold"), "what is remembered")
+    example = _worth_explaining(report)
+    if example:
+        table.add_row(
+            Text(f"{nous} explain fact {str(example.fact_id)[:8]}", style="bold"),
+            screen.said(f"why “{screen.shown(example.known)}” is as it is"),
+        )
+    table.add_row(Text(f"{nous} --help", style="bold"), "everything else")
+    console.print(table)
+
+
+def _worth_explaining(report: Report) -> Pair | None:
+    """A fact that was heard again and has a twin besides."""
+    twinned = {pair.known for pair in (*report.likely_twins, *report.almost_merged)}
+    return next((pair for pair in report.confirmed if pair.known in twinned), next(iter(report.confirmed), None))
+
+
+# ── pairs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _print_heading(console: Console, title: str, count: int, shown: int, why: str) -> None:
+    some = f"{count}, of which {shown} here" if shown < count else str(count)
+    console.print()
+    console.print(Text.assemble((title, "bold"), (f"  {some}", "dim")))
+    console.print(screen.said(why, "dim"))
+
+
+def _print_pairs(console: Console, pairs: Iterable[Pair]) -> None:
+    table = screen.rows(3)
+    for pair in pairs:
+        known, heard = screen.said(pair.known), screen.said(pair.heard)
+        for finding in pair.findings:
+            known.highlight_words([finding.old], "bold red") if finding.old else None
+            heard.highlight_words([finding.new], "bold green") if finding.new else None
+        table.add_row(Text(f"{pair.similarity:.3f}", style="cyan"), Group(known, heard), _named(pair.findings))
+    console.print(table)
+
+
+def _named(findings: Sequence[Finding]) -> Text:
+    """The most telling finding, and how many there are besides."""
+    first = min(findings, key=_rank)
+    if len(str(first)) > 2 * TELLING_CHARACTERS:
+        return Text(f"{first.kind}: said otherwise", style="dim")
+    more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
+    return Text.assemble(
+        (f"{first.kind} ", "yellow"), f"{screen.shown(first.old or '∅')} ≠ {screen.shown(first.new or '∅')}", (more, "dim")
+    )
+
+
+def _is_telling(pair: Pair) -> bool:
+    return bool(pair.findings) and all(len(part) <= TELLING_CHARACTERS for one in pair.findings for part in (one.old, one.new))
+
+
+def _rank(finding: Finding) -> tuple[bool, int]:
+    return finding.kind not in DECISIVE, len(finding.old) + len(finding.new)
+
+
+def _various(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs in an order that shows every kind of finding early, the decisive kinds before the others."""
+    kinds: dict[str, list[Pair]] = {}
+    for pair in sorted((pair for pair in pairs if pair.findings), key=lambda pair: (min(map(_rank, pair.findings))[0], -pair.similarity)):
+        kinds.setdefault(min(pair.findings, key=_rank).kind, []).append(pair)
+    return [pair for pair in chain.from_iterable(zip_longest(*kinds.values())) if pair]
+
+
+def _from(threshold: float | None) -> str:
+    return "" if threshold is None else f"similarity {threshold:.2f} and more: "

@@ -1,7 +1,7 @@
 """`nous up` and `nous work`: workers in this process, until Ctrl-C or SIGTERM.
 
-    up      the embedded stack ─▶ migrated ─▶ told where it runs ─▶ every worker ─▶ all of it stopped, the workers first
-    work    the workers alone, against a stack that runs elsewhere
+up      the embedded stack ─▶ migrated ─▶ told where it runs ─▶ every worker ─▶ all of it stopped, the workers first
+work    the workers alone, against a stack that runs elsewhere
 """
 
 import asyncio
@@ -136,8 +136,7 @@ def _tell_what(settings: Settings) -> None:
     console.print()
     nous = place.command()
     console.print(f"Try in another terminal{_in_this_home(settings)}:", style="dim")
-    tries = screen.table("", "")
-    tries.show_header = False
+    tries = screen.rows(2)
     tries.add_row(f"{nous} demo", "two weeks of one agent's facts, and what became of them")
     tries.add_row(f"{nous} publish fact_learned agent_id=me content='My cat is called Mimi.'", "")
     tries.add_row(f"{nous} facts", "what is remembered")

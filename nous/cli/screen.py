@@ -60,11 +60,19 @@ def shown(content: str) -> str:
     return " ".join(content.split()).translate(_UNSHOWN) or "(nothing)"
 
 
-def table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> Table:
+def table(*columns: str, right: Sequence[str] = ()) -> Table:
     """A table without lines, its headings dim; columns named in `right` hold numbers."""
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title=title, title_justify="left", title_style="bold")
+    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right)
+    return made
+
+
+def rows(columns: int) -> Table:
+    """A table without lines and headings; its first column is never wrapped."""
+    made = table(*[""] * columns)
+    made.show_header = False
+    made.columns[0].no_wrap = True
     return made
 
 

@@ -1,7 +1,7 @@
 """How far every worker is, and waiting until all of them are through.
 
-    stream ──lag──▶ delivered ──pending──▶ settled
-                        └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
+stream ──lag──▶ delivered ──pending──▶ settled
+                    └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
 """
 
 import asyncio
@@ -54,7 +54,9 @@ class Standing:
         return self.seen_s is not None and self.seen_s < NOW_S
 
     def __str__(self) -> str:
-        left = [f"{count:,} {what}" for count, what in ((self.lag, "unread"), (self.pending, "in work"), (self.retrying, "retrying")) if count]
+        left = [
+            f"{count:,} {what}" for count, what in ((self.lag, "unread"), (self.pending, "in work"), (self.retrying, "retrying")) if count
+        ]
         nobody = "" if self.is_alive else "; no such worker is running"
         return f"{self.worker}: {', '.join(left)}{f' ({self.waits_for})' if self.waits_for else ''}{nobody}"
 

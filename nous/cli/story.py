@@ -148,7 +148,9 @@ def _print_step(console: Console, number: int, step: Step, *, is_late: bool) -> 
     if receipt.reason:
         lines.append(screen.said(f"because: {receipt.reason}"))
     lines += _compared(step)
-    lines.append(screen.said(f"event {receipt.event_id}{f', entry {receipt.entry_id}' if receipt.entry_id else ''}, by {receipt.worker}", "dim"))
+    lines.append(
+        screen.said(f"event {receipt.event_id}{f', entry {receipt.entry_id}' if receipt.entry_id else ''}, by {receipt.worker}", "dim")
+    )
     if receipt.derived:
         lines.append(screen.said(f"published {screen.listed(name.partition(':')[0] for name in receipt.derived)}", "dim"))
     for line in lines:
@@ -162,14 +164,18 @@ def _compared(step: Step) -> list[Text]:
         lines.append(screen.said(f"{one['similarity']:.3f}  “{screen.shown(one['content'] or one['fact_id'])}”{guard}", "dim"))
     more = len(step.candidates) - CANDIDATES_SHOWN
     if lines:
-        lines.insert(0, Text("compared with" + (f" the {CANDIDATES_SHOWN} nearest of {len(step.candidates)}:" if more > 0 else ":"), style="dim"))
+        lines.insert(
+            0, Text("compared with" + (f" the {CANDIDATES_SHOWN} nearest of {len(step.candidates)}:" if more > 0 else ":"), style="dim")
+        )
     return lines
 
 
 def _print_beside(console: Console, fact: Fact, step: Step) -> None:
     mine = next(one for one in step.candidates if one["fact_id"] == str(fact.fact_id))
     content = step.wordings.get(str(step.receipt.about), "")
-    line = Text.assemble((f" {mine['similarity']:.3f}  ", "cyan"), screen.said(content), (f"  {screen.shown(mine.get('guard', ''))}", "yellow"))
+    line = Text.assemble(
+        (f" {mine['similarity']:.3f}  ", "cyan"), screen.said(content), (f"  {screen.shown(mine.get('guard', ''))}", "yellow")
+    )
     console.print(Padding(line, (0, 0, 0, 2)))
     console.print(Padding(Text(str(step.receipt.about), style="dim"), (0, 0, 0, 10)))
 
@@ -231,4 +237,6 @@ def _print_firing(console: Console, step: Step) -> None:
     if receipt.reason:
         facets.append(f"because: {receipt.reason}")
     outcome = (f"{receipt.outcome.replace('_', ' '):15}", OUTCOME_STYLES.get(receipt.outcome, "bold"))
-    console.print(Text.assemble(f"{screen.moment(step.at)}  ", outcome, screen.said("; ".join(facets) or " "), (f"  {receipt.event_id}", "dim")))
+    console.print(
+        Text.assemble(f"{screen.moment(step.at)}  ", outcome, screen.said("; ".join(facets) or " "), (f"  {receipt.event_id}", "dim"))
+    )

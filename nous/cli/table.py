@@ -26,8 +26,7 @@ def workers_table(*, json: bool) -> None:
     console = screen.out(piped_width=screen.PROSE_WIDTH)
     for one in workers.table().values():
         console.print(one.name, style="bold")
-        rows = screen.table("", "")
-        rows.show_header = False
+        rows = screen.rows(2)
         rows.add_row("listens on", one.on.stream)
         rows.add_row("does", one.does)
         rows.add_row("ends in", f"{', '.join(one.outcomes)}; or {screen.listed(EVERY_WORKER_ALSO)}".replace(" and ", ", "))

@@ -91,10 +91,10 @@ def page() -> str:
 def rows() -> Iterator[tuple[str, str, str, str]]:
     """The table: the fields of all events, then each event with the fields of its own."""
     yield "**every event**", "", "", _first_line(Event)
-    yield from _fields(Event, list(Event.model_fields))
+    yield from fields_of(Event, list(Event.model_fields))
     for kind in CATALOGUE.values():
         yield f"**`{kind.stream}`**", "", "", f"{_first_line(kind)} {_whereabouts(kind)}"
-        yield from _fields(kind, [name for name in kind.model_fields if name not in Event.model_fields])
+        yield from fields_of(kind, [name for name in kind.model_fields if name not in Event.model_fields])
 
 
 def publishers(kind: type[Event]) -> list[str]:
@@ -103,12 +103,8 @@ def publishers(kind: type[Event]) -> list[str]:
     return outside + [f"`{worker.name}`" for worker in workers.table().values() if kind in worker.publishes]
 
 
-def _whereabouts(kind: type[Event]) -> str:
-    readers = [f"`{name}`" for name in workers.consumers().get(kind.stream, ())]
-    return f"From {' and '.join(publishers(kind))}; read by {' and '.join(readers) or 'no worker, for whoever wants to know'}."
-
-
-def _fields(kind: type[Event], names: list[str]) -> Iterator[tuple[str, str, str, str]]:
+def fields_of(kind: type[Event], names: list[str]) -> Iterator[tuple[str, str, str, str]]:
+    """The rows of some fields of an event."""
     schema = kind.model_json_schema()
     for name in names:
         yield (
@@ -117,6 +113,11 @@ def _fields(kind: type[Event], names: list[str]) -> Iterator[tuple[str, str, str
             _presence(kind, name, schema["required"]),
             kind.model_fields[name].description or "",
         )
+
+
+def _whereabouts(kind: type[Event]) -> str:
+    readers = [f"`{name}`" for name in workers.consumers().get(kind.stream, ())]
+    return f"From {' and '.join(publishers(kind))}; read by {' and '.join(readers) or 'no worker, for whoever wants to know'}."
 
 
 def _presence(kind: type[Event], name: str, required: list[str]) -> str:

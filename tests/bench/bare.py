@@ -1,0 +1,93 @@
+"""The bare loop: reads the stream and inserts the rows a stored fact leaves, deciding nothing. `python -m tests.bench.bare`.
+
+It is the limit for a worker whose embedder costs nothing: the same page, the same driver below SQLAlchemy, one transaction and one
+XACK a page, and no question asked of the database. It ends with SIGTERM.
+"""
+
+import asyncio
+import json
+import signal
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import uvloop
+from pgvector.asyncpg import register_vector
+from redis.asyncio import Redis
+
+from events import FactLearned
+from nous import clock
+from nous.settings import Settings
+from nous.text import content_hash
+from providers.zero import ZeroEmbedder
+
+from .stand import GROUP
+
+_ROLE = "SELECT set_config('role', 'nous_worker', true), set_config('nous.agents', $1::text[]::text, true)"
+_FACT = """
+INSERT INTO heart.facts (agent_id, fact_id, content, content_hash, subject, subject_key, provenance, confidence, source, valid_from,
+    claimed_at, claimed_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $9, $10, $11)"""
+_VECTOR = "INSERT INTO {table} (agent_id, fact_id, vector) VALUES ($1, $2, $3)"
+_MENTION = """
+INSERT INTO heart.fact_mentions (agent_id, event_id, mention_id, fact_id, content, content_hash, subject, provenance, confidence, source,
+    similarity, outcome, occurred_at, heard_at)
+VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, 1, 'stored', $10, $11)"""
+_RECEIPT = """
+INSERT INTO bus.receipts (worker, agent_id, event_id, seq, stream, entry_id, ending, outcome, about, occurred_at, recorded_at)
+VALUES ('deduplicator', $1, $2, $3, 'fact_learned', $4, 'done', 'stored', $5, $6, $7)"""
+
+
+async def main(settings: Settings) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    redis = Redis.from_url(settings.redis_url or "")
+    await redis.xgroup_create(FactLearned.stream, GROUP, id="0", mkstream=True)
+    connection = await asyncpg.connect(settings.database_url or "")
+    await register_vector(connection)
+    table = await connection.fetchval("SELECT table_name FROM heart.embedders WHERE active")
+    while not stop.is_set():
+        read = await redis.xreadgroup(GROUP, "bare", {FactLearned.stream: ">"}, count=settings.page, block=200)
+        for _, entries in read:
+            async with connection.transaction():
+                await _insert(connection, table, entries)
+            await redis.xack(FactLearned.stream, GROUP, *(entry_id for entry_id, _ in entries))
+    await connection.close()
+    await redis.aclose()
+
+
+async def _insert(connection: asyncpg.Connection, table: str, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> None:
+    events = [json.loads(fields[b"data"]) for _, fields in entries]
+    vectors = await ZeroEmbedder().embed([event["content"] for event in events])
+    await connection.execute(_ROLE, sorted({event["agent_id"] for event in events}))
+    rows = [_row(event, entry_id.decode()) for event, (entry_id, _) in zip(events, entries, strict=True)]
+    pick = [
+        (_FACT, ("agent_id", "fact_id", "content", "hash", "subject", "provenance", "confidence", "source", "at", "event_id", "now")),
+        (
+            _MENTION,
+            ("agent_id", "event_id", "fact_id", "content", "hash", "subject", "provenance", "confidence", "source", "at", "now"),
+        ),
+        (_RECEIPT, ("agent_id", "event_id", "seq", "entry_id", "fact_id", "at", "now")),
+    ]
+    for statement, names in pick:
+        await connection.executemany(statement, [tuple(row[name] for name in names) for row in rows])
+    await connection.executemany(
+        _VECTOR.format(table=table), [(row["agent_id"], row["fact_id"], vector) for row, vector in zip(rows, vectors, strict=True)]
+    )
+
+
+def _row(event: dict[str, Any], entry_id: str) -> dict[str, Any]:
+    milliseconds, sequence = entry_id.split("-")
+    return event | {
+        "fact_id": UUID(event["fact_id"]),
+        "hash": content_hash(event["content"]),
+        "at": datetime.fromisoformat(event["occurred_at"]),
+        "now": clock.now(),
+        "entry_id": entry_id,
+        "seq": (int(milliseconds) << 20) + int(sequence),
+    }
+
+
+if __name__ == "__main__":
+    uvloop.run(main(Settings()))

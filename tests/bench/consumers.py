@@ -1,0 +1,51 @@
+"""The processes that are measured, each a real one of its own: a worker as an operator starts it, and the bare loop beside it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+from redis.exceptions import ResponseError
+
+from events import FactLearned
+
+from .stand import GROUP, Stand
+
+START_S = 60.0
+STOP_S = 30.0
+WORKER = [sys.executable, "-c", "from nous.cli import main; main()", "work", GROUP]
+BARE = [sys.executable, "-m", "tests.bench.bare"]
+
+
+@asynccontextmanager
+async def consuming(stand: Stand, command: Sequence[str], database_url: str, **settings: object) -> AsyncIterator[psutil.Process]:
+    """Run a process on the stream for the block; it has begun to read when the block begins."""
+    environment = os.environ | {f"NOUS_{name.upper()}": str(value) for name, value in settings.items()}
+    environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": stand.stack.redis_url, "NOUS_LOG_LEVEL": "warning"}
+    process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2], stdout=subprocess.DEVNULL)
+    try:
+        async with asyncio.timeout(START_S):
+            while not await _reads(stand):
+                if process.poll() is not None:
+                    raise RuntimeError(f"{' '.join(command[-2:])} ended with exit code {process.returncode} instead of starting")
+                await asyncio.sleep(0.02)
+        yield psutil.Process(process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+async def _reads(stand: Stand) -> bool:
+    try:
+        return bool(await stand.redis.xinfo_consumers(FactLearned.stream, GROUP))
+    except ResponseError:
+        return False

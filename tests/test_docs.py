@@ -1,0 +1,31 @@
+"""The documents keep up with the code."""
+
+import re
+
+import workers
+from nous.settings import Settings
+from tests.conftest import repository
+
+
+def test_the_readme_table_lists_every_worker_with_its_stream_and_what_it_does() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.+) \|$", (repository() / "README.md").read_text(), re.MULTILINE)
+    assert rows == [(worker.name, worker.on.stream, worker.does) for worker in workers.table().values()]
+
+
+def test_every_link_of_the_documents_leads_somewhere() -> None:
+    for document in [repository() / "README.md", repository() / "CONTRIBUTING.md", *(repository() / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_every_setting_a_document_or_a_message_names_exists() -> None:
+    known = {f"NOUS_{name.upper()}" for name in Settings.model_fields} | {"NOUS_EVAL_DATA", "NOUS_POSTGRES_PASSWORD"}
+    sources = [*repository().glob("*.md"), *(repository() / "docs").rglob("*.md")]
+    sources += [path for folder in ("events", "store", "providers", "workers", "nous") for path in (repository() / folder).rglob("*.py")]
+    named = {name for path in sources for name in re.findall(r"\bNOUS_[A-Z_]+[A-Z]\b", path.read_text())}
+    assert named - known == set()
+
+
+def test_every_worker_has_a_test_of_its_own() -> None:
+    for name in workers.table():
+        assert (repository() / "tests" / "workers" / f"test_{name}.py").exists()
