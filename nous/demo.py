@@ -5,7 +5,6 @@
 Nothing is staged: the report says what the receipts say. Every event of the sample has its id, so a second run changes nothing.
 """
 
-import asyncio
 import json
 import time
 from collections import Counter

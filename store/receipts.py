@@ -43,17 +43,12 @@ class Receipt:
 
 async def settled(db: Read, worker: str, keys: Collection[Key]) -> set[Key]:
     """Those of `keys` that this worker has done or skipped already."""
-    if not keys:
-        return set()
-    rows = await db.execute(
-        text(
-            "SELECT r.agent_id, r.event_id FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
-            " CROSS JOIN LATERAL (SELECT * FROM bus.receipts r WHERE r.agent_id = q.agent_id AND r.event_id = q.event_id"
-            "  AND r.worker = :worker AND r.ending IN ('done', 'skip') OFFSET 0) r"
-        ),
-        {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
-    )
-    return {(row.agent_id, row.event_id) for row in rows}
+    return await _with_ending(db, worker, keys, ("done", "skip"))
+
+
+async def answered(db: Read, worker: str, keys: Collection[Key]) -> set[Key]:
+    """Those of `keys` that this worker has a receipt for, parked ones included."""
+    return await _with_ending(db, worker, keys, ("done", "skip", "parked"))
 
 
 async def insert(db: Write, new: Sequence[Receipt]) -> None:
@@ -114,6 +109,25 @@ _INSERT = text(
     " occurred_at = excluded.occurred_at, recorded_at = excluded.recorded_at, evidence = excluded.evidence, derived = excluded.derived"
     " WHERE bus.receipts.ending = 'parked'"
 )
+
+
+async def _with_ending(db: Read, worker: str, keys: Collection[Key], endings: Sequence[Ending]) -> set[Key]:
+    if not keys:
+        return set()
+    rows = await db.execute(
+        text(
+            "SELECT r.agent_id, r.event_id FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
+            " CROSS JOIN LATERAL (SELECT * FROM bus.receipts r WHERE r.agent_id = q.agent_id AND r.event_id = q.event_id"
+            "  AND r.worker = :worker AND r.ending = ANY(CAST(:endings AS text[])) OFFSET 0) r"
+        ),
+        {
+            "worker": worker,
+            "endings": list(endings),
+            "agents": [agent for agent, _ in keys],
+            "events": [event for _, event in keys],
+        },
+    )
+    return {(row.agent_id, row.event_id) for row in rows}
 
 
 async def _last_seq(db: Write, agents: Collection[str]) -> dict[str, int]:

@@ -1,11 +1,11 @@
 """What tests stand on: one real Postgres and one real Valkey for the run, a migrated template cloned for each test that writes.
 
-    stack          the embedded stack of this run
-    database_url   a database of the test's own, cloned from the migrated template (vectors of the zero-cost embedder)
-    database       a pool on it
-    redis          a client on an empty Valkey
-    settings       short times, so that what takes half a minute in production takes a moment here
-    kit            what workers work with, on the zero-cost embedder
+stack          the embedded stack of this run
+database_url   a database of the test's own, cloned from the migrated template (vectors of the zero-cost embedder)
+database       a pool on it
+redis          a client on an empty Valkey
+settings       short times, so that what takes half a minute in production takes a moment here
+kit            what workers work with, on the zero-cost embedder
 """
 
 import asyncio

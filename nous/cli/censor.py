@@ -83,14 +83,13 @@ async def list_censors(settings: Settings, *, agent: str | None, json: bool) -> 
         console.print(f"No censors{whose}. Add one: {place.command()} censor add --agent me --pattern 'rm -rf' --reason 'it deletes'")
         return
     table = screen.table("censor id", "agent", "severity", "fired", "false", "watches for", "because", right=("fired", "false"))
+    table.columns[0].no_wrap = True
     for one in found:
         table.add_row(
             str(one.censor_id),
             screen.said(one.agent_id),
             one.severity,
-            f"{one.activation_count - one.counted_from}/{one.escalation_threshold}"
-            if one.severity == "warn"
-            else str(one.activation_count),
+            _fired(one),
             str(one.false_positive_count),
             screen.said(one.trigger_pattern),
             screen.said(one.reason if one.relaxed_reason is None else f"{one.reason} (relaxed: {one.relaxed_reason})"),
@@ -128,9 +127,8 @@ async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
         whose = f"agent {agent!r} has" if agent else "there is"
         raise UserMistake(f"{whose} no censor {censor!r}; {place.command()} censor list shows them")
     if len(found) > 1:
-        raise UserMistake(
-            f"{censor!r} fits {screen.listed(f'{one.censor_id} of {one.agent_id!r}' for one in found[:5])}; add --agent or write more"
-        )
+        which = screen.listed(f"{one.censor_id} of {one.agent_id!r}" for one in found[:5])
+        raise UserMistake(f"{censor!r} fits several censors, {which}; write more of it, or add --agent")
     return found[0]
 
 
@@ -177,13 +175,12 @@ async def _send(settings: Settings, database: Database, told: Event) -> None:
             await streams.append(redis, [streams.letter(told)])
     except (Outage, Misconfigured):
         return
-    is_awaited = bool(workers.consumers().get(told.stream))
+    arrived = {outbox.key(_letter(told))}
     async with database.queue() as db:
-        await (
-            outbox.mark_published(db, {outbox.key(_letter(told))}, now=clock.now())
-            if is_awaited
-            else outbox.delete(db, {outbox.key(_letter(told))})
-        )
+        if workers.consumers().get(told.stream):
+            await outbox.mark_published(db, arrived, now=clock.now())
+        else:
+            await outbox.delete(db, arrived)
 
 
 def _letter(told: Event) -> outbox.Letter:
@@ -193,6 +190,13 @@ def _letter(told: Event) -> outbox.Letter:
 def _state(censor: Censor) -> dict[str, object]:
     names = ("severity", "activation_count", "counted_from", "false_positive_count", "escalation_threshold", "relaxed_reason")
     return {name: getattr(censor, name) for name in names}
+
+
+def _fired(censor: Censor) -> str:
+    """How often, and of how many when that hardens it."""
+    if censor.severity == "warn":
+        return f"{censor.activation_count - censor.counted_from}/{censor.escalation_threshold}"
+    return str(censor.activation_count)
 
 
 def _hardens(censor: Censor) -> str:

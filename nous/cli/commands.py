@@ -118,9 +118,7 @@ def publish(
     from .publish import publish_file, publish_one
 
     if bool(file) == bool(fields):
-        raise UserMistake(
-            f"say what to publish, either way: nous publish {event} --file events.jsonl, or nous publish {event} key=value ..."
-        )
+        raise UserMistake(f"say what to publish: nous publish {event} --file events.jsonl, or nous publish {event} key=value ...")
     if fields:
         publish_one(settings(), event, fields, is_json=json)
     elif file and not publish_file(settings(), event, file, is_json=json, with_ids=ids):

@@ -102,7 +102,6 @@ def _stack(settings: Settings, *, missing: str) -> embedded.Stack:
         raise Misconfigured(f"{other} is set and {missing} is not; set both, or neither to use the stack that runs in NOUS_HOME")
     stack = embedded.find(settings.home)
     if stack is None:
-        raise UserMistake(
-            f"nothing runs in {settings.home}; start it with: {command()} up (or set NOUS_DATABASE_URL and NOUS_REDIS_URL to a stack of yours)"
-        )
+        own = "for a stack of your own set NOUS_DATABASE_URL and NOUS_REDIS_URL"
+        raise UserMistake(f"nothing runs in {settings.home}; start it with: {command()} up ({own})")
     return stack

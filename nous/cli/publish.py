@@ -185,14 +185,11 @@ def _opened(file: str) -> Iterator[Iterator[list[Line]]]:
         yield _pages(sys.stdin.buffer)
         return
     try:
-        opened = Path(file).open("rb")
+        opened = Path(file).open("rb")  # noqa: SIM115 - closed below; only opening it is guarded here
     except OSError as error:
         raise UserMistake(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
     with opened:
-        try:
-            yield _pages(opened)
-        except IsADirectoryError:
-            raise UserMistake(f"{file} is a folder; name a file with one JSON object a line") from None
+        yield _pages(opened)
 
 
 @contextmanager

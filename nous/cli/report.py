@@ -1,5 +1,6 @@
 """The demo's report, as a person reads it: what came in, what became of it, and where to look next."""
 
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -18,6 +19,7 @@ CONFIRMED_SHOWN = 5
 ALMOST_SHOWN = 8
 TWINS_SHOWN = 5
 WIDEST = 110
+WIDE = 100  # from here a finding stands beside its texts
 TELLING_CHARACTERS = 24  # a longer finding is a rewording, not one thing to point at
 COLOURS = {"stored": "cyan", "confirmed": "green", "mentioned": "green", "skipped": "yellow", "repeated": "bright_black", "parked": "red"}
 MEANS = {
@@ -62,7 +64,8 @@ def _print_came_in(console: Console, report: Report) -> None:
     console.print(f"Two weeks at the Wobbly Wheel, {since} to {until}", style="bold")
     agents = f"agent {came.agents[0]}" if len(came.agents) == 1 else screen.plural(len(came.agents), "agent")
     vouched = ", ".join(f"{count} {provenance}" for provenance, count in came.vouched_for.items())
-    console.print(f"{came.deliveries} deliveries of {screen.plural(came.events, 'event')} from {agents}: {vouched}", style="dim")
+    console.print(f"{came.deliveries} deliveries of {screen.plural(came.events, 'event')} from {agents}", style="dim")
+    console.print(vouched, style="dim")
     if report.known_before == came.events and report.is_unchanged:
         console.print("\nEvery one of these events was known already, and nothing changed. This is what had become of them:", style="green")
     elif report.known_before:
@@ -142,14 +145,12 @@ def _print_next(console: Console, report: Report) -> None:
     console.print()
     table = screen.rows(2)
     if not report.is_running_on:
-        table.add_row(Text(f"{nous} up", style="bold"), "run all of it, and keep it running; then, in another terminal:")
+        table.add_row(Text(f"{nous} up", style="bold"), "keep it running; in another terminal:")
     table.add_row(Text(f"{nous} facts --agent {report.came_in.agents[0]}", style="bold"), "what is remembered")
     example = _worth_explaining(report)
     if example:
-        table.add_row(
-            Text(f"{nous} explain fact {str(example.fact_id)[:8]}", style="bold"),
-            screen.said(f"why “{screen.shown(example.known)}” is as it is"),
-        )
+        wording = textwrap.shorten(screen.shown(example.known), 42, placeholder="…")
+        table.add_row(Text(f"{nous} explain fact {str(example.fact_id)[:8]}", style="bold"), screen.said(f"why “{wording}”"))
     table.add_row(Text(f"{nous} --help", style="bold"), "everything else")
     console.print(table)
 
@@ -171,14 +172,24 @@ def _print_heading(console: Console, title: str, count: int, shown: int, why: st
 
 
 def _print_pairs(console: Console, pairs: Iterable[Pair]) -> None:
-    table = screen.rows(3)
+    is_wide = console.width >= WIDE
+    table = screen.rows(3 if is_wide else 2)
     for pair in pairs:
-        known, heard = screen.said(pair.known), screen.said(pair.heard)
-        for finding in pair.findings:
-            known.highlight_words([finding.old], "bold red") if finding.old else None
-            heard.highlight_words([finding.new], "bold green") if finding.new else None
-        table.add_row(Text(f"{pair.similarity:.3f}", style="cyan"), Group(known, heard), _named(pair.findings))
+        texts, finding = _highlighted(pair), _named(pair.findings)
+        cells = (Group(*texts), finding) if is_wide else (Group(*texts, finding),)
+        table.add_row(Text(f"{pair.similarity:.3f}", style="cyan"), *cells)
     console.print(table)
+
+
+def _highlighted(pair: Pair) -> tuple[Text, Text]:
+    """Both texts, with what the guard found in colour."""
+    known, heard = screen.said(pair.known), screen.said(pair.heard)
+    for finding in pair.findings:
+        if finding.old:
+            known.highlight_words([finding.old], "bold red")
+        if finding.new:
+            heard.highlight_words([finding.new], "bold green")
+    return known, heard
 
 
 def _named(findings: Sequence[Finding]) -> Text:
@@ -203,9 +214,16 @@ def _rank(finding: Finding) -> tuple[bool, int]:
 def _various(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs in an order that shows every kind of finding early, the decisive kinds before the others."""
     kinds: dict[str, list[Pair]] = {}
-    for pair in sorted((pair for pair in pairs if pair.findings), key=lambda pair: (min(map(_rank, pair.findings))[0], -pair.similarity)):
+    for pair in sorted((pair for pair in pairs if pair.findings), key=_order):
         kinds.setdefault(min(pair.findings, key=_rank).kind, []).append(pair)
     return [pair for pair in chain.from_iterable(zip_longest(*kinds.values())) if pair]
+
+
+def _order(pair: Pair) -> tuple[bool, bool, bool, float]:
+    """Decisive before not, one finding before several, most alike first; what runs from right to left last, as it may upset columns."""
+    first = min(pair.findings, key=_rank)
+    is_leftward = any(unicodedata.bidirectional(one) in {"R", "AL"} for one in pair.known)
+    return first.kind not in DECISIVE, len(pair.findings) > 1, is_leftward, -pair.similarity
 
 
 def _from(threshold: float | None) -> str:

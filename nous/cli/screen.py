@@ -19,7 +19,7 @@ PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100
 
 # Control characters, and those that turn the direction of what follows them.
-_UNSHOWN = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
 
 
 def out(*, piped_width: int = PIPE_WIDTH) -> Console:
@@ -64,7 +64,7 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
     """A table without lines, its headings dim; columns named in `right` hold numbers."""
     made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right)
+        made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right, overflow="fold")
     return made
 
 

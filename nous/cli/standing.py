@@ -2,6 +2,8 @@
 
 stream ──lag──▶ delivered ──pending──▶ settled
                     └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
+
+Two looks in a row that find nothing to do are "settled".
 """
 
 import asyncio

@@ -91,7 +91,7 @@ async def _fact_meant(db: Read, written: str, agent: str | None) -> facts.Key:
     if not found:
         whose = f" of agent {agent!r}" if agent else ""
         raise UserMistake(
-            f"no fact{whose} came of {written!r}; {place.command()} facts --all shows what there is, and what was skipped or parked became none"
+            f"no fact{whose} came of {written!r}; {place.command()} facts --all shows what there is; what was skipped or parked became none"
         )
     if len(found) > 1:
         which = screen.listed(f"{fact} of {whose!r}" for whose, fact in found[:5])

@@ -90,7 +90,7 @@ class Bench:
 @pytest.fixture
 def bench(kit: Kit, redis: Redis) -> Callable[[str], Bench]:
     def make(name: str) -> Bench:
-        life = Life(workers.table()[name], kit, redis, "by-hand", lambda stream: workers.consumers().get(stream, ()))
+        life = Life(workers.table()[name], kit, redis, "by-hand", workers.consumers())
         return Bench(life, kit, redis)
 
     return make

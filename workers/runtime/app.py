@@ -52,7 +52,7 @@ class Process:
         self.broker = broker(redis_url, graceful_s=kit.settings.graceful_s)
         self.failure: Misconfigured | None = None
         self.must_stop = asyncio.Event()
-        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer, _consumers), self.broker, self.fail) for worker in chosen]
+        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer, workers.consumers()), self.broker, self.fail) for worker in chosen]
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then finish what is in flight. Raises Misconfigured when going on makes no sense."""
@@ -271,7 +271,3 @@ async def _patiently(what: str, step: Callable[[], Awaitable[Any]]) -> Any:
         except Outage as error:
             log.warning("start.waiting", for_=what, reason=str(error), next="tried again by itself")
             await asyncio.sleep(1.0)
-
-
-def _consumers(stream: str) -> Sequence[str]:
-    return workers.consumers().get(stream, ())

@@ -14,7 +14,7 @@ the event at fault pays for it. While something outside is away the page waits w
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -34,6 +34,7 @@ from . import record, streams
 from .patience import PAUSE_S, repeating, through_outages
 from .record import Delivery, Ended
 from .streams import Entry
+from .sweep import Consumers, announce
 from .worker import GiveUp, Job, Kit, RetryLater, Worker
 
 TRANSACTIONS_PER_PAGE = 8  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
@@ -46,8 +47,8 @@ log = structlog.get_logger()
 class Life:
     """Works the deliveries of one worker in one process."""
 
-    def __init__(self, worker: Worker[Any, Any], kit: Kit, redis: Redis, consumer: str, consumers: Callable[[str], Sequence[str]]) -> None:
-        """`consumers` names the workers on a stream: a derived event is kept until each of them has its receipt."""
+    def __init__(self, worker: Worker[Any, Any], kit: Kit, redis: Redis, consumer: str, consumers: Consumers) -> None:
+        """`consumers` names the workers on each stream: a derived event is kept until each of them has its receipt."""
         self.worker = worker
         self.kit = kit
         self.redis = redis
@@ -162,14 +163,7 @@ class Life:
         )
 
     async def _announced(self, ended: Sequence[Ended]) -> None:
-        """Publish the derived events now; those a consumer must answer for stay in the outbox until it has."""
-        letters = record.letters(ended)
-        if letters:
-            await streams.append(self.redis, [(letter.stream, letter.body) for letter in letters])
-            kept = {outbox.key(letter) for letter in letters if self.consumers(letter.stream)}
-            async with self.kit.database.queue() as db:
-                await outbox.mark_published(db, kept, now=clock.now())
-                await outbox.delete(db, {outbox.key(letter) for letter in letters} - kept)
+        await announce(self.kit.database, self.redis, record.letters(ended), self.consumers)
 
     # ── one alone ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,0 +1,74 @@
+"""A derived event is published until every consumer has answered, whatever Redis loses."""
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+import workers
+from events import Event, FactLearned, FactStored
+from nous import clock
+from store.database import Database, Write
+from tests.conftest import until
+from tests.system.conftest import publish, rows
+from workers.runtime import app, sweep
+from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, Worker
+
+Process = Callable[..., Awaitable[app.Process]]
+
+
+async def listen(db: Write, jobs: Sequence[Job[FactStored, None]], kit: Kit) -> Sequence[Ending]:
+    """Hear of stored facts, and refuse those that say so."""
+    return [GiveUp("told to") if "refuse" in job.event.content else Done("heard") for job in jobs]
+
+
+listen.__module__ = "workers.listener"
+
+
+@pytest.fixture
+def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A worker on `fact_stored`, and a sweep that does not wait a minute."""
+    workers.table()["listener"] = Worker(on=FactStored, write=listen, outcomes=("heard",))
+    for name in ("LEFT_BEHIND_AFTER", "UNANSWERED_AFTER"):
+        monkeypatch.setattr(sweep, name, timedelta(0))
+    monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.05)
+    yield
+    del workers.table()["listener"]
+
+
+def learned(content: str) -> Event:
+    return FactLearned(event_id=content, agent_id="agent-1", fact_id=uuid.uuid4(), content=content, occurred_at=clock.now())
+
+
+async def _is_empty(database: Database) -> bool:
+    return not await rows(database, "SELECT 1 FROM bus.outbox")
+
+
+async def test_an_event_redis_lost_is_published_again_until_its_consumer_has_its_receipt(
+    listener: None, process: Process, redis: Redis, database: Database
+) -> None:
+    deduplicator = await process("deduplicator")
+    await publish(redis, [learned("one"), learned("two")])
+    await until(lambda: rows(database, "SELECT 1 FROM bus.outbox WHERE published_at IS NOT NULL"), what="a published letter")
+    await redis.delete("fact_stored")
+    await process("listener")
+
+    async def heard() -> list[Any]:
+        return await rows(database, "SELECT 1 FROM bus.receipts WHERE worker = 'listener' HAVING count(*) = 2")
+
+    await until(heard, what="both receipts of the listener")
+    await until(lambda: _is_empty(database), what="an empty outbox")
+    assert deduplicator.failure is None
+
+
+async def test_a_consumer_that_parked_the_event_has_answered(
+    listener: None, process: Process, redis: Redis, database: Database
+) -> None:
+    await process("deduplicator", "listener")
+    await publish(redis, [learned("refuse this")])
+    await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE ending = 'parked'"), what="the parked receipt")
+    await until(lambda: _is_empty(database), what="an empty outbox")
+    assert await redis.xlen("fact_stored") == 1
