@@ -32,7 +32,7 @@ from . import place, screen
 
 BATCH = 500
 READ_BYTES = 1 << 20
-SHOWN_FIELDS = ("event_id", "occurred_at", "caused_by", "traceparent")
+MADE_HERE = {"fact_learned": ("fact_id",)}  # what a person may leave out and is told afterwards
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,7 @@ def publish_one(settings: Settings, event: str, pairs: Iterable[str], *, is_json
     """Publish one event written as key=value. Raises UserMistake saying what does not fit."""
     kind = _kind(event)
     given = _fields(kind, pairs)
-    made_here = {}
-    if "fact_id" in kind.model_fields and kind is events.FactLearned and "fact_id" not in given:
-        made_here["fact_id"] = str(ids.new())
+    made_here = {name: str(ids.new()) for name in MADE_HERE.get(kind.stream, ()) if name not in given}
     try:
         ready = _ready(kind, 1, _typed(kind, {**made_here, **given}))
     except MalformedEvent as error:
@@ -238,9 +236,10 @@ def _typed(kind: type[Event], given: Mapping[str, str]) -> bytes:
 
 
 def _its_fields(kind: type[Event]) -> str:
-    shared = Event.model_fields
-    own = [f"{name}{' (required)' if info.is_required() else ''}" for name, info in kind.model_fields.items() if name not in shared]
-    return f"Its fields: agent_id (required), {', '.join(own)}, event_id, occurred_at"
+    made = MADE_HERE.get(kind.stream, ())
+    own = {name: info for name, info in kind.model_fields.items() if name not in Event.model_fields}
+    told = [f"{name}{' (required)' if info.is_required() and name not in made else ''}" for name, info in own.items()]
+    return f"Its fields: agent_id (required), {', '.join(told)}, event_id, occurred_at"
 
 
 # ── both ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────

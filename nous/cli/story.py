@@ -75,7 +75,9 @@ async def explain_fact(settings: Settings, written: str, *, agent: str | None, j
         key = await _fact_meant(db, written, agent)
         fact = (await facts.by_key(db, [key]))[key]
         heard = (await mentions.of_facts(db, [key]))[key]
-        steps = await _steps(db, fact, heard, await receipts.about(db, *key))
+        steps = await _steps(
+            db, fact, heard, [receipt for receipt in await receipts.about(db, *key) if not receipt.stream.startswith("censor_")]
+        )
         beside = await _steps(db, fact, [], await receipts.beside(db, *key, limit=BESIDE))
     if json:
         screen.emit(
@@ -154,20 +156,23 @@ def _print_step(console: Console, number: int, step: Step, *, is_late: bool) -> 
     if receipt.derived:
         lines.append(screen.said(f"published {screen.listed(name.partition(':')[0] for name in receipt.derived)}", "dim"))
     for line in lines:
-        console.print(Padding(line, (0, 0, 0, 4)))
+        console.print(Padding(line, (0, 0, 0, 4), expand=False))
 
 
 def _compared(step: Step) -> list[Text]:
-    lines = []
-    for one in step.candidates[:CANDIDATES_SHOWN]:
-        guard = f"; {one['guard']}" if one.get("guard") else ""
-        lines.append(screen.said(f"{one['similarity']:.3f}  “{screen.shown(one['content'] or one['fact_id'])}”{guard}", "dim"))
-    more = len(step.candidates) - CANDIDATES_SHOWN
-    if lines:
-        lines.insert(
-            0, Text("compared with" + (f" the {CANDIDATES_SHOWN} nearest of {len(step.candidates)}:" if more > 0 else ":"), style="dim")
-        )
-    return lines
+    """The candidates that came near, or the nearest when none did."""
+    floor = step.receipt.evidence.get("check_similarity", 0)
+    near = [one for one in step.candidates if one["similarity"] >= floor]
+    if not near:
+        return [_candidate(one, "nothing near; the nearest was ") for one in step.candidates[:1]]
+    more = [Text(f"and {len(near) - CANDIDATES_SHOWN} more", style="dim")] if len(near) > CANDIDATES_SHOWN else []
+    return [*(_candidate(one, "near ") for one in near[:CANDIDATES_SHOWN]), *more]
+
+
+def _candidate(one: Mapping[str, Any], how: str) -> Text:
+    wording = screen.shown(one["content"] or one["fact_id"])
+    finding = (f"  {screen.shown(one['guard'])}", "yellow") if one.get("guard") else ""
+    return Text.assemble((f"{how}{one['similarity']:.3f} “{wording}”", "dim"), finding)
 
 
 def _print_beside(console: Console, fact: Fact, step: Step) -> None:
@@ -176,8 +181,8 @@ def _print_beside(console: Console, fact: Fact, step: Step) -> None:
     line = Text.assemble(
         (f" {mine['similarity']:.3f}  ", "cyan"), screen.said(content), (f"  {screen.shown(mine.get('guard', ''))}", "yellow")
     )
-    console.print(Padding(line, (0, 0, 0, 2)))
-    console.print(Padding(Text(str(step.receipt.about), style="dim"), (0, 0, 0, 10)))
+    console.print(Padding(line, (0, 0, 0, 2), expand=False))
+    console.print(Padding(Text(str(step.receipt.about), style="dim"), (0, 0, 0, 10), expand=False))
 
 
 # ── a censor ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -197,7 +202,8 @@ async def explain_censor(settings: Settings, written: str, *, agent: str | None,
 
 async def _told_of(database: Database, known: Censor) -> list[Receipt]:
     async with database.overview() as db:
-        return await receipts.about(db, known.agent_id, known.censor_id)
+        told = await receipts.about(db, known.agent_id, known.censor_id)
+    return [receipt for receipt in told if receipt.stream.startswith("censor_")]  # a fact may have the same id
 
 
 def _print_censor(console: Console, known: Censor, steps: Sequence[Step]) -> None:
@@ -238,5 +244,7 @@ def _print_firing(console: Console, step: Step) -> None:
         facets.append(f"because: {receipt.reason}")
     outcome = (f"{receipt.outcome.replace('_', ' '):15}", OUTCOME_STYLES.get(receipt.outcome, "bold"))
     console.print(
-        Text.assemble(f"{screen.moment(step.at)}  ", outcome, screen.said("; ".join(facets) or " "), (f"  {receipt.event_id}", "dim"))
+        Text.assemble(
+            f"{screen.moment(step.at)}  ", outcome, screen.shown("; ".join(facets)) if facets else "", (f"  {receipt.event_id}", "dim")
+        )
     )

@@ -26,7 +26,7 @@ import nous_memory_events as contract
 body = {"fact_id": "5f0c1a52-6f3e-4c1b-9d57-0a4d3c1e8b21", "content": "Tea at four.", "agent_id": "agent-7"}
 event = contract.decode(contract.FactLearned, contract.body_of({b"data": json.dumps(body).encode()}), "1772366400000-0")
 assert contract.decode(contract.FactLearned, contract.encode(event), "1772366400000-0") == event
-print(event.stream, event.agent_id, event.occurred_at.isoformat(), sorted(name.partition(".")[0] for name in sys.modules if "nous" in name)[-1])
+print(contract.__name__, event.stream, event.agent_id, event.occurred_at.isoformat())
 """
 
 
@@ -55,22 +55,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_agent_that_has_only_the_wheel_decodes_an_event(wheel: Path, tmp_path: Path) -> None:
-    zipfile.ZipFile(wheel).extractall(tmp_path)
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(tmp_path)
     installed = Path(pydantic.__file__).parents[1]  # as a plain folder: its .pth files, one of which is this checkout's, are not read
     run = subprocess.run(
         [sys.executable, "-I", "-S", "-c", AGENT, str(tmp_path), str(installed)], capture_output=True, text=True, cwd=tmp_path
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == ["fact_learned", "agent-7", "2026-03-01T12:00:00+00:00", "nous_memory_events"]
+    assert run.stdout.split() == ["nous_memory_events", "fact_learned", "agent-7", "2026-03-01T12:00:00+00:00"]
 
 
 def test_the_wheel_holds_the_contract_and_nothing_else(wheel: Path) -> None:
-    sources = {f"nous_memory_events/{source.name}" for source in (repository() / "events").glob("*.py")}
-    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert names == sources
-    [metadata] = (name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA"))
-    needs = [line for line in zipfile.ZipFile(wheel).read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
-    assert [need.split()[1].partition(">")[0] for need in needs] == ["pydantic"]
+    with zipfile.ZipFile(wheel) as opened:
+        modules = {name for name in opened.namelist() if ".dist-info/" not in name}
+        [metadata] = (opened.read(name).decode() for name in opened.namelist() if name.endswith("/METADATA"))
+    assert modules == {f"nous_memory_events/{source.name}" for source in (repository() / "events").glob("*.py")}
+    needs = [line.split()[1] for line in metadata.splitlines() if line.startswith("Requires-Dist")]
+    assert [need.partition(">")[0] for need in needs] == ["pydantic"]
 
 
 def test_the_wheel_has_the_version_and_the_bounds_of_the_application() -> None:

@@ -240,7 +240,7 @@ async def test_what_a_crash_left_unpublished_is_published_by_the_sweep(
     async def crash(*_: object) -> None:
         raise RuntimeError("the process died here")
 
-    monkeypatch.setattr(life.Life, "_announced", crash)
+    monkeypatch.setattr(life.Life, "announced", crash)
     monkeypatch.setattr(sweep, "LEFT_BEHIND_AFTER", sweep.LEFT_BEHIND_AFTER * 0)
     monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.05)
     await process("deduplicator")  # type: ignore[operator]

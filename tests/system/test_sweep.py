@@ -64,9 +64,7 @@ async def test_an_event_redis_lost_is_published_again_until_its_consumer_has_its
     assert deduplicator.failure is None
 
 
-async def test_a_consumer_that_parked_the_event_has_answered(
-    listener: None, process: Process, redis: Redis, database: Database
-) -> None:
+async def test_a_consumer_that_parked_the_event_has_answered(listener: None, process: Process, redis: Redis, database: Database) -> None:
     await process("deduplicator", "listener")
     await publish(redis, [learned("refuse this")])
     await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE ending = 'parked'"), what="the parked receipt")

@@ -1,8 +1,8 @@
 """Running workers in one process: FastStream reads the streams, `Life` works the deliveries, and a few small loops keep it going.
 
 for each worker    FastStream subscriber ─▶ pages in flight (bounded) ─▶ Life.work
-                   reclaim loop ─▶ Life.take_over         every quarter of the claim time
-                   retry loop   ─▶ Life.work_one          whenever one is due
+                   reclaim loop ─▶ Alone.take_over        every quarter of the claim time
+                   retry loop   ─▶ Alone.work_one         whenever one is due
                    watch        ─▶ a lost group is created again and read from the beginning; receipts make that harmless
 for the process    sweep of the outbox; a stop finishes what is in flight
 """
@@ -28,6 +28,7 @@ from store import embedders
 from store.database import Database
 
 from . import streams
+from .alone import Alone
 from .life import Life
 from .streams import Entry
 from .sweep import sweep
@@ -132,6 +133,7 @@ class Host:
 
     def __init__(self, life: Life, redis_broker: RedisBroker, fail: Callable[[Misconfigured], None]) -> None:
         self.life = life
+        self.alone = Alone(life)
         self.fail = fail
         self.pages: set[asyncio.Task[None]] = set()
         self.rounds = 0
@@ -170,7 +172,7 @@ class Host:
 
     async def reclaim(self) -> None:
         """Take over what dead replicas left."""
-        while await self.life.take_over():
+        while await self.alone.take_over():
             pass
         if self.rounds % CONSUMERS_FORGOTTEN_EVERY == 0:
             await streams.forget_dead_consumers(self.life.redis, self.life.stream, self.life.worker.name)
@@ -179,7 +181,7 @@ class Host:
 
     async def retry(self) -> None:
         """Work what is due, one alone after another; look again in a moment when nothing is."""
-        if not await self.life.work_one():
+        if not await self.alone.work_one():
             await asyncio.sleep(RETRY_POLL_S)
 
     async def stop(self, graceful_s: float) -> None:

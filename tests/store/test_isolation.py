@@ -1,0 +1,326 @@
+"""One agent's memory is never another's, also when a query forgets its filter: the database itself does not show it.
+
+The tables are discovered, so a new one that forgets to be guarded fails here.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy.exc import DBAPIError, ProgrammingError
+
+from nous.embedded import Stack
+from nous.text import content_hash
+from store import censors, embedders, facts, mentions, receipts, vectors
+from store.database import Database, Read
+from store.migrate import migrate
+from tests.factories import a_censor, a_fact, a_mention, a_receipt, a_vector
+from tests.store.conftest import a_database, run
+
+ONE_ID = a_censor().censor_id  # both agents use it
+WORDS = "The safe is behind the painting."
+WITHOUT_AGENT = {"heart.embedders"}
+QUEUES = {"bus.retries", "bus.outbox", "bus.alembic_version"}  # the machine's own, read for no agent
+
+
+@pytest.fixture(scope="module")
+async def populated(database_url: str) -> AsyncIterator[Database]:
+    """Agents a and b with one row of everything, alike to the letter."""
+    database = Database(database_url, pool=3)
+    async with database.overview() as db:
+        table = (await embedders.active(db)).table
+    for agent in ("a", "b"):
+        fact = a_fact(agent_id=agent, fact_id=ONE_ID, content=WORDS)
+        async with database.write([agent]) as db:
+            await facts.insert(db, [fact])
+            await mentions.insert(db, [a_mention(fact, mention_id=ONE_ID, event_id="event")])
+            await vectors.insert(db, table, [(agent, fact.fact_id, a_vector(1))])
+            await censors.insert(db, a_censor(agent_id=agent, censor_id=ONE_ID))
+            await receipts.insert(db, [a_receipt(agent_id=agent, event_id="event", about=ONE_ID)])
+    yield database
+    await database.close()
+
+
+@pytest.fixture(scope="module")
+async def guarded(populated: Database, database_url: str) -> AsyncIterator[list[str]]:
+    connection = await asyncpg.connect(database_url)
+    yield [table for table in await relations(connection) if table not in WITHOUT_AGENT | QUEUES]
+    await connection.close()
+
+
+async def relations(owner: asyncpg.Connection, where: str = "true") -> list[str]:
+    """Tables and views of ours."""
+    found = await owner.fetch(
+        "SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE n.nspname IN ('heart', 'bus') AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ({where}) ORDER BY 1"
+    )
+    return [row["name"] for row in found]
+
+
+# ── every table is guarded ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_every_table_of_an_agent_s_memory_has_forced_row_level_security(owner: asyncpg.Connection) -> None:
+    forced = await relations(owner, "c.relrowsecurity AND c.relforcerowsecurity")
+    everything = await relations(owner)
+    assert set(everything) - set(forced) == WITHOUT_AGENT | QUEUES, "a new table says whose it is and is guarded (see _guard)"
+    assert {"heart.facts", "heart.fact_mentions", "heart.censors", "bus.receipts"} < set(forced)
+
+
+async def test_every_guarded_table_admits_the_named_agents_to_the_worker_and_a_look_to_the_operator(
+    owner: asyncpg.Connection, guarded: list[str]
+) -> None:
+    policies = await owner.fetch(
+        "SELECT schemaname || '.' || tablename, policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2"
+    )
+    admitted = "(agent_id = ANY (( SELECT heart.admitted() AS admitted)::text[]))"
+    assert [tuple(policy) for policy in policies] == [
+        policy
+        for table in sorted(guarded)
+        for policy in (
+            (table, "admitted", "PERMISSIVE", "{nous_worker}", "ALL", admitted, admitted),
+            (table, "overview", "PERMISSIVE", "{nous_operator}", "SELECT", "true", None),
+        )
+    ]
+
+
+async def test_the_vectors_of_an_embedder_that_comes_later_are_guarded_too(stack: Stack, template: str) -> None:
+    async with a_database(stack, template) as url:
+        owner = await asyncpg.connect(url)
+        await migrate(url, embedder="another", dimension=8)
+        made = await relations(owner, "c.relname LIKE 'vectors%'")
+        assert len(made) == 2
+        assert made == await relations(owner, "c.relname LIKE 'vectors%' AND c.relrowsecurity AND c.relforcerowsecurity")
+        await owner.close()
+
+
+# ── the filter left out ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("agents", "seen"), [(["a"], {"a"}), (["b"], {"b"}), (["b", "a"], {"a", "b"}), ([], set()), (["c"], set()), (["A"], set())]
+)
+async def test_a_query_without_its_filter_finds_the_rows_of_the_named_agents_only(
+    populated: Database, guarded: list[str], agents: Sequence[str], seen: set[str]
+) -> None:
+    async with populated.read(agents) as db:
+        assert {table: set(await run(db, f"SELECT agent_id FROM {table}")) for table in guarded} == dict.fromkeys(guarded, seen)
+
+
+async def test_an_operator_sees_every_agent(populated: Database, guarded: list[str]) -> None:
+    async with populated.overview() as db:
+        seen = {table: set(await run(db, f"SELECT agent_id FROM {table}")) for table in guarded}
+    assert [table for table, agents in seen.items() if not agents >= {"a", "b"}] == [], (
+        "a new table gets a row for both agents in `populated`"
+    )
+
+
+async def test_the_queue_session_names_no_agent_and_sees_no_memory(populated: Database, guarded: list[str]) -> None:
+    async with populated.queue() as db:
+        assert {table: await run(db, f"SELECT agent_id FROM {table}") for table in guarded} == {table: [] for table in guarded}
+
+
+async def test_a_transaction_that_names_nobody_at_all_sees_nothing(owner: asyncpg.Connection, guarded: list[str]) -> None:
+    async with owner.transaction():
+        await owner.execute("SET LOCAL ROLE nous_worker")
+        assert {table: await owner.fetchval(f"SELECT count(*) FROM {table}") for table in guarded} == dict.fromkeys(guarded, 0)
+
+
+async def test_what_a_transaction_was_admitted_to_ends_with_it(database_url: str, populated: Database) -> None:
+    pooled = Database(database_url, pool=1)
+    async with pooled.read(["a"]) as db:
+        first = await run(db, "SELECT pg_backend_pid()")
+    async with pooled.read(["b"]) as db:
+        assert await run(db, "SELECT pg_backend_pid()") == first
+        assert await run(db, "SELECT agent_id FROM heart.facts") == ["b"]
+    await pooled.close()
+
+
+VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
+    "facts.by_key": lambda db, _: facts.by_key(db, [("b", ONE_ID)]),
+    "mentions.by_content": lambda db, _: mentions.by_content(db, [("b", content_hash(WORDS))]),
+    "mentions.by_mention_id": lambda db, _: mentions.by_mention_id(db, [("b", ONE_ID)]),
+    "mentions.of_facts": lambda db, _: mentions.of_facts(db, [("b", ONE_ID)]),
+    "facts.listed": lambda db, _: facts.listed(db, agent="b", inactive=True, limit=None),
+    "censors.get": lambda db, _: censors.get(db, "b", ONE_ID),
+    "censors.listed": lambda db, _: censors.listed(db, agent="b"),
+    "receipts.settled": lambda db, _: receipts.settled(db, "deduplicator", [("b", "event")]),
+    "receipts.about": lambda db, _: receipts.about(db, "b", ONE_ID),
+    "receipts.of_agent": lambda db, _: receipts.of_agent(db, "b", "deduplicator"),
+    "vectors.nearest": lambda db, table: _first(vectors.nearest(db, table, [("b", a_vector(1))], limit=9, floor=-1)),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
+async def test_a_session_for_one_agent_that_asks_for_another_gets_nothing(
+    populated: Database, vectors_in: str, verb: Callable[[Read, str], Awaitable[Any]]
+) -> None:
+    async with populated.read(["a"]) as db:
+        assert not await verb(db, vectors_in)
+    async with populated.read(["b"]) as db:
+        assert await verb(db, vectors_in)
+
+
+async def test_the_same_words_of_two_agents_stay_two_facts_with_a_vector_each(populated: Database, vectors_in: str) -> None:
+    async with populated.read(["a", "b"]) as db:
+        near = await vectors.nearest(db, vectors_in, [("a", a_vector(1)), ("b", a_vector(1))], limit=9, floor=-1)
+        assert [len(found) for found in near] == [1, 1]
+        assert await mentions.by_content(db, [("a", content_hash(WORDS))]) == {("a", content_hash(WORDS)): {ONE_ID}}
+
+
+HOSTILE = [
+    "a'b",
+    'a"b',
+    '"',
+    "a,b",
+    "a, b",
+    "{a}",
+    "{a,b}",
+    '{"a","b"}',
+    "a\\b",
+    'a\\"b',
+    "\\",
+    "NULL",
+    "null",
+    "(a)",
+    "%",
+    "_",
+    "*",
+    "a b",
+    " a",
+    "a ",
+    "a'; DROP TABLE heart.facts;--",
+    "' OR true --",
+    ":agent",
+    "$1",
+    "{}",
+    "小明",
+    "ليلى",
+    "e\u0301",
+    "\u00e9",
+    "\U0001f600",
+    "x" * 128,
+]
+
+
+async def test_an_agent_s_name_whatever_is_in_it_admits_exactly_that_agent(database_url: str, populated: Database) -> None:
+    async with populated.write(HOSTILE) as db:
+        await facts.insert(db, [a_fact(agent_id=agent, fact_id=ONE_ID, content=WORDS) for agent in HOSTILE])
+    seen = {}
+    for agent in HOSTILE:
+        async with populated.read([agent]) as db:
+            seen[agent] = await run(db, "SELECT agent_id FROM heart.facts")
+    assert seen == {agent: [agent] for agent in HOSTILE}
+    async with populated.read(HOSTILE[:3]) as db:
+        assert set(await run(db, "SELECT agent_id FROM heart.facts")) == set(HOSTILE[:3])
+
+
+# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_writer_cannot_add_a_row_for_another_agent(populated: Database, guarded: list[str]) -> None:
+    for table in guarded:
+        with pytest.raises(ProgrammingError, match="new row violates row-level security policy"):
+            async with populated.write(["a"]) as db:
+                await run(db, f"""INSERT INTO {table} SELECT (jsonb_populate_record(r, '{{"agent_id": "c"}}')).* FROM {table} r""")
+
+
+async def test_a_writer_cannot_give_its_row_to_another_agent(populated: Database, guarded: list[str]) -> None:
+    for table in guarded:
+        with pytest.raises(ProgrammingError, match="new row violates row-level security policy"):
+            async with populated.write(["a"]) as db:
+                await run(db, f"UPDATE {table} SET agent_id = 'b'")
+
+
+async def test_an_update_without_its_filter_changes_the_named_agent_s_rows_only(populated: Database, guarded: list[str]) -> None:
+    async with populated.write(["a"]) as db:
+        changed = {table: await run(db, f"UPDATE {table} SET agent_id = agent_id RETURNING agent_id") for table in guarded}
+    assert changed == {table: ["a"] for table in guarded}
+
+
+async def test_a_mention_cannot_point_to_another_agent_s_fact(populated: Database) -> None:
+    foreign = a_fact(agent_id="b")
+    async with populated.write(["b"]) as db:
+        await facts.insert(db, [foreign])
+    with pytest.raises(DBAPIError, match="fk_fact_mentions_fact"):
+        async with populated.write(["a", "b"]) as db:
+            await mentions.insert(db, [a_mention(foreign, agent_id="a")])
+
+
+async def test_nothing_that_was_remembered_can_be_deleted_by_a_worker(populated: Database, guarded: list[str]) -> None:
+    for table in guarded:
+        with pytest.raises(ProgrammingError, match="permission denied"):
+            async with populated.write(["a"]) as db:
+                await run(db, f"DELETE FROM {table}")
+
+
+# ── the roles ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+FORBIDDEN = [
+    "ALTER TABLE heart.facts DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE heart.facts NO FORCE ROW LEVEL SECURITY",
+    "DROP POLICY admitted ON heart.facts",
+    "CREATE POLICY everybody ON heart.facts USING (true)",
+    "ALTER ROLE nous_worker BYPASSRLS",
+    "TRUNCATE heart.facts CASCADE",
+    "DROP TABLE heart.facts CASCADE",
+    "CREATE TABLE heart.mine (agent_id text)",
+    "CREATE FUNCTION heart.mine() RETURNS int LANGUAGE sql RETURN 1",
+    "CREATE OR REPLACE FUNCTION heart.admitted() RETURNS text[] LANGUAGE sql STABLE RETURN ARRAY['b']",
+    "INSERT INTO heart.embedders VALUES ('mine', 3, 'heart.mine', false)",
+    "UPDATE heart.embedders SET active = false",
+    "COPY heart.facts TO PROGRAM 'cat'",
+]
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+async def test_a_worker_cannot_loosen_its_own_rules(populated: Database, statement: str) -> None:
+    with pytest.raises(DBAPIError, match=r"must be owner|permission denied|not supported|must be able to"):
+        async with populated.write(["a"]) as db:
+            await run(db, statement)
+
+
+async def test_asking_to_see_past_row_level_security_is_an_error(populated: Database) -> None:
+    with pytest.raises(DBAPIError, match="would be affected by row-level security"):
+        async with populated.read(["a"]) as db:
+            await _past_row_security(db)
+
+
+@pytest.mark.parametrize("role", ["nous_worker", "nous_operator"])
+async def test_a_role_owns_nothing_is_no_member_of_another_and_bypasses_nothing(owner: asyncpg.Connection, role: str) -> None:
+    attributes = await owner.fetchrow(
+        "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication, rolcanlogin FROM pg_roles WHERE rolname = $1", role
+    )
+    assert not any(attributes.values())
+    assert await owner.fetchval("SELECT count(*) FROM pg_shdepend WHERE refobjid = $1::regrole AND deptype = 'o'", role) == 0
+    assert await owner.fetchval("SELECT count(*) FROM pg_auth_members WHERE member = $1::regrole", role) == 0
+
+
+async def test_an_operator_looks_at_everything_and_changes_nothing(owner: asyncpg.Connection, populated: Database) -> None:
+    for table in await relations(owner, "c.relname <> 'alembic_version'"):
+        assert await owner.fetchval("SELECT has_table_privilege('nous_operator', $1, 'SELECT')", table), table
+        assert not await owner.fetchval("SELECT has_table_privilege('nous_operator', $1, 'INSERT, UPDATE, DELETE, TRUNCATE')", table), table
+    with pytest.raises(DBAPIError, match="read-only transaction"):
+        async with populated.overview() as db:
+            await run(db, "UPDATE heart.facts SET content = ''")
+
+
+async def test_a_session_works_as_the_role_it_says(populated: Database) -> None:
+    async with populated.read(["a"]) as read, populated.queue() as queue, populated.overview() as overview:
+        assert [await run(db, "SELECT current_user::text") for db in (read, queue, overview)] == [
+            ["nous_worker"],
+            ["nous_worker"],
+            ["nous_operator"],
+        ]
+    async with populated.write(["a"]) as write:
+        assert await run(write, "SELECT current_user::text") == ["nous_worker"]
+
+
+async def _past_row_security(db: Read) -> None:
+    await run(db, "SET LOCAL row_security = off")
+    await run(db, "SELECT agent_id FROM heart.facts")
+
+
+async def _first(found: Awaitable[list[Any]]) -> Any:
+    return (await found)[0]

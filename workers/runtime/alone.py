@@ -1,0 +1,140 @@
+"""Working alone: whatever failed, or was left by a dead replica, is worked one at a time, so that only the event at fault pays.
+
+left pending by a dead replica ─▶ a row of bus.retries, acknowledged
+a row that is due ─▶ taken: its attempt counted and its lease committed ─▶ worked ─┬─ ended ──▶ the row goes
+                                                                                 ├─ failed ─▶ due later, or parked
+                                                                                 └─ away ───▶ due again, uncounted
+"""
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+
+from events import MalformedEvent, decode
+from nous import clock
+from nous.errors import Contended, Misconfigured, Outage
+from store import retries
+from store.retries import Retry
+
+from . import record, streams
+from .life import Life
+from .patience import PAUSE_S, repeating, through_outages
+from .record import Delivery, Ended
+from .worker import GiveUp, RetryLater
+
+
+class Alone:
+    """Works single deliveries of one worker in one process, one after another."""
+
+    def __init__(self, life: Life) -> None:
+        self.life = life
+        self.worker = life.worker
+        self.database = life.kit.database
+        self.settings = life.kit.settings
+        self.log = life.log
+
+    async def take_over(self) -> int:
+        """Set aside what a dead replica left pending; returns how many entries. Raises Outage and Contended."""
+        redis, stream, group = self.life.redis, self.life.stream, self.worker.name
+        idle_ms = int(self.settings.claim_after_s * 1000)
+        entries = await streams.claim(redis, stream, group, self.life.consumer, idle_ms=idle_ms, count=self.settings.page)
+        if entries:
+            self.log.warning("replica.lost", entries=len(entries), idle_s=self.settings.claim_after_s, next="each is worked alone")
+            unsettled = await self.life.unsettled(await self.life.opened(entries))
+            await self.life.set_aside([(delivery, "its replica died while it was being worked") for delivery in unsettled])
+            await streams.acknowledge(redis, stream, group, [entry.entry_id for entry in entries])
+        return len(entries)
+
+    async def work_one(self) -> bool:
+        """Work the delivery that has been due longest; False when none is due. Raises Outage, Contended and Misconfigured."""
+        async with self.database.queue() as db:
+            retry = await retries.take(db, self.worker.name, now=clock.now(), lease=self._lease())
+        if retry is None:
+            return False
+        try:
+            async with self._leased(retry):
+                ended = await self._work(retry)
+        except (Outage, Contended, Misconfigured) as error:
+            await self._give_back(retry, str(error))
+            raise
+        except MalformedEvent as error:
+            await self.life.parking.retry(retry, str(error))
+        except Exhausted as error:
+            await self._failed(retry, str(error))
+        except Exception as error:
+            await self._failed(retry, record.why(error))
+        else:
+            await self._finish(retry, ended)
+        return True
+
+    async def _work(self, retry: Retry) -> list[Ended]:
+        delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id), retry.entry_id, retry.body)
+        if not await self.life.unsettled([delivery]):
+            return []
+        if retry.attempts > self.settings.max_attempts:
+            raise Exhausted(retry.reason)
+        return await self.life.write(await self.life.think([delivery]))
+
+    async def _finish(self, retry: Retry, ended: Sequence[Ended]) -> None:
+        await self.life.announced(ended)
+        match [one.ending for one in ended]:
+            case [RetryLater(wait=wait, why=why)]:
+                await self._again(retry, wait.total_seconds(), why, counted=False)
+            case [GiveUp(why=why)]:
+                await self.life.parking.retry(retry, why)
+            case _:
+                async with self.database.queue() as db:
+                    await retries.clear(db, self.worker.name, [(retry.agent_id, retry.event_id)])
+
+    async def _failed(self, retry: Retry, why: str) -> None:
+        """Again later, or parked when that was the last attempt."""
+        if retry.attempts >= self.settings.max_attempts:
+            await self.life.parking.retry(retry, f"{why} (after {self.settings.max_attempts} attempts)")
+            return
+        wait_s = self._backoff_s(retry.attempts)
+        self.log.warning(
+            "delivery.failed",
+            event_id=retry.event_id,
+            agent_id=retry.agent_id,
+            attempt=retry.attempts,
+            of=self.settings.max_attempts,
+            again_in_s=round(wait_s, 1),
+            error=why,
+        )
+        await self._again(retry, wait_s, why, counted=True)
+
+    async def _give_back(self, retry: Retry, why: str) -> None:
+        """It was not at fault: due again and not counted, as soon as Postgres can be told."""
+
+        async def give_back() -> None:
+            await self._again(retry, PAUSE_S, why, counted=False)
+
+        await through_outages(give_back, stopping=self.life.stopping, log=self.log)
+
+    async def _again(self, retry: Retry, wait_s: float, reason: str, *, counted: bool) -> None:
+        change = retries.postpone if counted else retries.give_back
+        async with self.database.queue() as db:
+            await change(db, retry, due_at=clock.now() + timedelta(seconds=wait_s), reason=reason)
+
+    def _backoff_s(self, attempts: int) -> float:
+        wait_s: float = min(self.settings.retry_cap_s, self.settings.retry_base_s * 2 ** (attempts - 1))
+        return wait_s * random.uniform(0.75, 1.25)
+
+    def _lease(self) -> datetime:
+        return clock.now() + timedelta(seconds=self.settings.claim_after_s)
+
+    @asynccontextmanager
+    async def _leased(self, retry: Retry) -> AsyncIterator[None]:
+        """Keep this delivery from falling due elsewhere while this process works it."""
+
+        async def renew() -> None:
+            async with self.database.queue() as db:
+                await retries.renew(db, retry, lease=self._lease())
+
+        async with repeating(renew, every_s=self.settings.claim_after_s / 3):
+            yield
+
+
+class Exhausted(Exception):
+    """Its attempts were used up by processes that died on it."""
