@@ -100,7 +100,8 @@ class Memory:
 
 def run(settings: Settings) -> Report:
     """Run the demo to its report. Raises UserMistake when memory does not settle in time."""
-    log.configure(log_format=settings.log_format, level=settings.log_level if "log_level" in settings.model_fields_set else "warning")
+    if "log_level" not in settings.model_fields_set:
+        log.configure(log_format=settings.log_format, level="warning")
     started = time.monotonic()
     with screen.err().status("looking for a running stack…") as spinner:
         if place.is_found(settings):

@@ -22,7 +22,9 @@ class Settings(BaseSettings):
     database_url: str | None = Field(default=None, description="postgresql://... ; the embedded Postgres when absent.")
     redis_url: str | None = Field(default=None, description="redis://host:port/db ; the embedded Valkey when absent.")
 
-    embedder: EmbedderName = Field(default="use-multilingual-v3", description="Which embedder gives a fact its vector; zero is for benchmarks.")
+    embedder: EmbedderName = Field(
+        default="use-multilingual-v3", description="Which embedder gives a fact its vector; zero is for benchmarks."
+    )
     embedder_threads: int = Field(default=1, ge=1, description="CPU threads one embedding batch may use.")
     embedder_url: str = Field(default="http://127.0.0.1:8080/v1", description="openai: base URL of the embeddings API.")
     embedder_model: str = Field(default="", description="openai: model name; it is stored with every vector.")

@@ -1,10 +1,12 @@
 """What makes two wordings the same text: only differences that never carry meaning are folded.
 
-    raw ──form──▶ one Unicode form, one kind of space, quote, dash and digit ──folded──▶ case folded ──▶ content hash
+    raw ──form──▶ one Unicode form, one kind of space, quote, dash and digit
+        ──bare──▶ nothing around the text: no bullet, no quotes, no full stop
+        ──folded──▶ case folded, word by word ──▶ content hash
 
 A hash hit merges two facts with no further look, so less is folded here than a reader would fold: `-5` and `5`, `3.5` and `35`,
 `C` and `C++`, a question and a statement, `Foo.py` and `foo.py`, 5 mW and 5 MW, 10⁵ and 105, `Maße` and `Masse` stay apart.
-Some differences that carry no meaning stay apart with them; they cost a question, not a fact.
+What stays apart without need (a comma, a dash, `doesn't`) is for the guard to see.
 """
 
 import hashlib
@@ -34,9 +36,19 @@ _ONE_SHAPE = {
 _FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# A final Malayalam consonant was once written with a joiner, and without it the word is another: അവൻ is he, അവന് is to him.
+_JOINED = re.compile("[കണനരലള]\u0d4d\u200d")
+_FINALS = dict(zip("കണനരലള", "ൿൺൻർൽൾ", strict=True))
 _HALF_WIDTH = re.compile("[\uff61-\uff9f\uffa1-\uffdc\uffe8-\uffee]+")
-_FULL_STOPS = ".。।۔።"
-_EDGES = "\"'()[]{}<>.,;:!?、。।۔።「」『』《》〈〉【】"
+_BULLETS = frozenset("-*•·‣▪●○–—")
+_STOPS = ".。।۔።! "
+_WRAPS = {'"': '"', "'": "'", "(": ")", "[": "]", "「": "」", "『": "』", "《": "》"}
+_WRAPPING = frozenset('"()[]「」『』《》')
+_NO_OPENING = str.maketrans("", "", "([")
+_NO_CLOSING = str.maketrans("", "", ")]")
+_OPENING = "\"'([,;¡¿「『《〈【、，"
+_CLOSING = "\"')].,;:!?。、「」『』《》〈〉【】।۔።॥"
+_OPENED_BY = {")": "(", "]": "["}
 
 # Where Unicode has its combining marks and its digits; between these lie the large blocks of Han and Hangul, which have none.
 _BLOCKS = ((0x80, 0x3100), (0xA000, 0xAC00), (0xD7B0, 0x12000), (0x16000, 0x17000), (0x1BC00, 0x20000), (0xE0100, 0xE01F0))
@@ -84,7 +96,7 @@ def _one_form() -> dict[int, str]:
     table |= {ord(shape): plain for plain, shapes in _ONE_SHAPE.items() for shape in shapes}
     table |= {code: str(unicodedata.digit(chr(code))) for code, category in _CATEGORY.items() if category == "Nd"}
     for code in (*range(0xFB50, 0xFDFC), *range(0xFE70, 0xFEFD)):  # Arabic presentation forms
-        table[code] = unicodedata.normalize("NFKC", chr(code))
+        table[code] = unicodedata.normalize("NFKC", chr(code)).replace("\u0640", "")
     return table
 
 
@@ -99,6 +111,7 @@ def form(text: str) -> str:
         text = unicodedata.normalize("NFC", text)
         if not _OTHER_SHAPES.isdisjoint(text):
             text = _SURROGATE.sub("\ufffd", text)
+            text = _JOINED.sub(lambda final: _FINALS[final[0][0]], text)
             text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
             text = unicodedata.normalize("NFC", text.translate(_ONE_FORM))
     return " ".join(text.split())
@@ -123,7 +136,7 @@ def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
 
     `core` has no punctuation around it, `before` is the word before it, and all letters of a `shouting` text are capitals.
     """
-    if before[-1:].isdigit() and (len(core) == 1 or core.lower() in _CASED_UNITS):
+    if before[-1:].isdigit() and ((len(core) == 1 and core not in "Ii") or core.lower() in _CASED_UNITS):
         return _MEANT_UNITS.get(core, core)
     if core.islower():
         return core if core.isascii() else fold_case(core)
@@ -142,20 +155,64 @@ def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
     return fold_case(core)
 
 
+def bare(formed: str) -> str:
+    """The text without what is only around it: a bullet, quotes or brackets about the whole, a full stop or an exclamation mark."""
+    while formed:
+        inner = formed[2:] if formed[:1] in _BULLETS and formed[1:2] == " " and not formed[2:3].isdigit() else formed
+        inner = _unstopped(inner) or inner
+        if _WRAPS.get(inner[:1]) == inner[-1:] and len(inner) > 2 and _WRAPPING.isdisjoint(inner[1:-1]):
+            inner = inner[1:-1].strip()
+        if inner == formed:
+            break
+        formed = inner
+    return formed
+
+
+def _unstopped(text: str) -> str:
+    """Without the stops at its end, unless they are part of what is said, as in n! and 5!."""
+    inner = text.rstrip(_STOPS)
+    is_factorial = "!" in text[len(inner) :] and (inner[-1:].isdigit() or inner[-2:-1] in ("", " "))
+    return text if is_factorial else inner
+
+
+def core_of(chunk: str) -> str:
+    """The chunk without the punctuation around it; a bracket that closes what the core opens stays, as in `f(x)`."""
+    core = chunk.lstrip(_OPENING)
+    end = len(core.rstrip(_CLOSING))
+    while end < len(core) and core.count(_OPENED_BY.get(core[end], "\0"), 0, end) > core.count(core[end], 0, end):
+        end += 1
+    return core[:end]
+
+
 def normalise(text: str) -> str:
-    """`text` for comparing by hash: one form, case folded where it carries no meaning, without the full stop at its end."""
+    """`text` for comparing by hash: nothing around it, nothing around its words that is silent, case folded where it is no meaning."""
     formed = form(text)
-    if formed[-1:] and formed[-1] in _FULL_STOPS and formed[-2:-1] != formed[-1]:
-        formed = formed[:-1].rstrip()
     if case_is_content(formed):
-        return formed
+        return formed.removesuffix(".")
     shouting = formed.isupper()
     chunks, before = [], ""
-    for chunk in formed.split(" "):
-        core = chunk.strip(_EDGES)
-        chunks.append(chunk.replace(core, folded(core, before, shouting=shouting), 1) if core else chunk)
-        before = core
+    for chunk in bare(formed).split(" "):
+        if chunk.isalpha():
+            chunks.append(before := folded(chunk, before, shouting=shouting))
+        elif core := core_of(chunk):
+            left, _, right = chunk.partition(core)
+            left, right = _audible(left, core, right)
+            chunks.append(f"{left}{folded(core, before, shouting=shouting)}{right}")
+            before = core
+        else:
+            chunks.append(chunk)
     return " ".join(chunks)
+
+
+def _audible(left: str, core: str, right: str) -> tuple[str, str]:
+    """What stands before and behind one word, without brackets and without quotes about this word alone."""
+    if core[-1].isdigit():
+        return left, right
+    left, right = left.translate(_NO_OPENING), right.translate(_NO_CLOSING)
+    for quote in "\"'":
+        if left[:1] == quote and quote in right:
+            left, right = left[1:], right.replace(quote, "", 1)
+    return left, right
 
 
 def content_hash(text: str) -> bytes:

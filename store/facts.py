@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from nous.text import normalise
 
+from . import arrays
 from .database import Read, Write
 
 
@@ -43,6 +44,37 @@ Key = tuple[str, UUID]
 
 _COLUMNS = ", ".join(f"f.{name}" for name in Fact.__dataclass_fields__)
 
+_TYPES = {
+    "agent_id": "text",
+    "fact_id": "uuid",
+    "content": "text",
+    "content_hash": "bytea",
+    "subject": "text",
+    "subject_key": "text",
+    "attribute": "text",
+    "provenance": "text",
+    "confidence": "double precision",
+    "source": "text",
+    "active": "boolean",
+    "superseded_by": "uuid",
+    "merged_into": "uuid",
+    "valid_from": "timestamptz",
+    "valid_to": "timestamptz",
+    "claimed_at": "timestamptz",
+    "claimed_by": "text",
+    "confirmation_count": "integer",
+    "last_confirmed": "timestamptz",
+    "created_at": "timestamptz",
+}
+_INSERT = text(f"INSERT INTO heart.facts ({', '.join(_TYPES)}) SELECT * FROM {arrays.unnested(_TYPES)}")
+
+_CONFIRMABLE = ("provenance", "confidence", "valid_from", "claimed_at", "claimed_by", "confirmation_count", "last_confirmed")
+_CONFIRMED = {name: _TYPES[name] for name in ("agent_id", "fact_id", *_CONFIRMABLE)}
+_CONFIRM = text(
+    f"UPDATE heart.facts f SET {', '.join(f'{name} = q.{name}' for name in _CONFIRMABLE)} FROM {arrays.unnested(_CONFIRMED)}"
+    " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
+)
+
 
 async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     """The facts of these keys; a key that is not there is left out."""
@@ -60,70 +92,15 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
 
 async def insert(db: Write, new: Sequence[Fact]) -> None:
     """Add rows."""
-    if not new:
-        return
-    await db.execute(
-        text(
-            "INSERT INTO heart.facts (agent_id, fact_id, content, content_hash, subject, subject_key, attribute, provenance, confidence,"
-            " source, active, superseded_by, merged_into, valid_from, valid_to, claimed_at, claimed_by, confirmation_count,"
-            " last_confirmed, created_at)"
-            " VALUES (:agent_id, :fact_id, :content, :content_hash, :subject, :subject_key, :attribute, :provenance, :confidence,"
-            " :source, :active, :superseded_by, :merged_into, :valid_from, :valid_to, :claimed_at, :claimed_by, :confirmation_count,"
-            " :last_confirmed, :created_at)"
-        ),
-        [
-            {
-                "agent_id": fact.agent_id,
-                "fact_id": fact.fact_id,
-                "content": fact.content,
-                "content_hash": fact.content_hash,
-                "subject": fact.subject,
-                "subject_key": subject_key(fact.subject),
-                "attribute": fact.attribute,
-                "provenance": fact.provenance,
-                "confidence": fact.confidence,
-                "source": fact.source,
-                "active": fact.active,
-                "superseded_by": fact.superseded_by,
-                "merged_into": fact.merged_into,
-                "valid_from": fact.valid_from,
-                "valid_to": fact.valid_to,
-                "claimed_at": fact.claimed_at,
-                "claimed_by": fact.claimed_by,
-                "confirmation_count": fact.confirmation_count,
-                "last_confirmed": fact.last_confirmed,
-                "created_at": fact.created_at,
-            }
-            for fact in new
-        ],
-    )
+    if new:
+        stored = [{**vars(fact), "subject_key": subject_key(fact.subject)} for fact in new]
+        await db.execute(_INSERT, arrays.columns(stored, _TYPES))
 
 
 async def confirm(db: Write, changed: Sequence[Fact]) -> None:
     """Write what a confirmation changes: trust, counts and times, never the wording."""
-    if not changed:
-        return
-    await db.execute(
-        text(
-            "UPDATE heart.facts SET provenance = :provenance, confidence = :confidence, valid_from = :valid_from,"
-            " claimed_at = :claimed_at, claimed_by = :claimed_by, confirmation_count = :confirmation_count,"
-            " last_confirmed = :last_confirmed WHERE agent_id = :agent_id AND fact_id = :fact_id"
-        ),
-        [
-            {
-                "agent_id": fact.agent_id,
-                "fact_id": fact.fact_id,
-                "provenance": fact.provenance,
-                "confidence": fact.confidence,
-                "valid_from": fact.valid_from,
-                "claimed_at": fact.claimed_at,
-                "claimed_by": fact.claimed_by,
-                "confirmation_count": fact.confirmation_count,
-                "last_confirmed": fact.last_confirmed,
-            }
-            for fact in changed
-        ],
-    )
+    if changed:
+        await db.execute(_CONFIRM, arrays.columns([vars(fact) for fact in changed], _CONFIRMED))
 
 
 async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | None) -> list[Fact]:

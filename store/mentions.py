@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from . import arrays
 from .database import Read, Write
 
 
@@ -33,7 +34,25 @@ class Mention:
 
 
 _NAMES = tuple(Mention.__dataclass_fields__)
-_INSERT = text(f"INSERT INTO heart.fact_mentions ({', '.join(_NAMES)}) VALUES ({', '.join(f':{name}' for name in _NAMES)})")
+_TYPES = {
+    "agent_id": "text",
+    "event_id": "text",
+    "mention_id": "uuid",
+    "fact_id": "uuid",
+    "content": "text",
+    "content_hash": "bytea",
+    "subject": "text",
+    "attribute": "text",
+    "provenance": "text",
+    "confidence": "double precision",
+    "source": "text",
+    "quote": "text",
+    "similarity": "double precision",
+    "outcome": "text",
+    "occurred_at": "timestamptz",
+    "heard_at": "timestamptz",
+}
+_INSERT = text(f"INSERT INTO heart.fact_mentions ({', '.join(_TYPES)}) SELECT * FROM {arrays.unnested(_TYPES)}")
 
 
 async def by_content(db: Read, wanted: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], set[UUID]]:
@@ -113,4 +132,4 @@ async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[s
 async def insert(db: Write, heard: Sequence[Mention]) -> None:
     """Add wordings."""
     if heard:
-        await db.execute(_INSERT, [vars(mention) for mention in heard])
+        await db.execute(_INSERT, arrays.columns([vars(mention) for mention in heard], _TYPES))

@@ -3,6 +3,7 @@
 Run by the role that owns the tables (`nous migrate`, `nous up`); two at once wait for each other.
 """
 
+import asyncio
 from pathlib import Path
 
 from alembic import command
@@ -20,6 +21,7 @@ from .database import engine, raise_named
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK_KEY = 0x6E6F7573  # "nous"
+_one_at_a_time = asyncio.Lock()  # Alembic's `op` is one for the process: two at once would write into each other's database
 
 
 async def migrate(url: str, *, embedder: str, dimension: int) -> list[str]:
@@ -29,7 +31,7 @@ async def migrate(url: str, *, embedder: str, dimension: int) -> list[str]:
     """
     owner = engine(url, pool=1)
     try:
-        async with owner.begin() as connection:
+        async with _one_at_a_time, owner.begin() as connection:
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
             await _prepare(connection)
             applied = await connection.run_sync(_upgrade)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
+from . import arrays
 from .database import Read, Write
 
 
@@ -23,6 +24,8 @@ class Letter:
 Key = tuple[str, str, str]
 """(agent_id, stream, event_id)."""
 
+_TYPES = {"agent_id": "text", "event_id": "text", "stream": "text", "body": "bytea"}
+
 
 def key(letter: Letter) -> Key:
     """The letter's key."""
@@ -35,9 +38,9 @@ async def insert(db: Write, letters: Sequence[Letter], *, now: datetime) -> None
         await db.execute(
             text(
                 "INSERT INTO bus.outbox (agent_id, event_id, stream, body, created_at)"
-                " VALUES (:agent_id, :event_id, :stream, :body, :now) ON CONFLICT DO NOTHING"
+                f" SELECT q.*, :now FROM {arrays.unnested(_TYPES)} ON CONFLICT DO NOTHING"
             ),
-            [{"agent_id": one.agent_id, "event_id": one.event_id, "stream": one.stream, "body": one.body, "now": now} for one in letters],
+            {**arrays.columns([vars(letter) for letter in letters], _TYPES), "now": now},
         )
 
 

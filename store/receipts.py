@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from . import arrays
 from .database import Read, Write
 
 Ending = Literal["done", "skip", "parked"]
@@ -60,7 +61,7 @@ async def insert(db: Write, new: Sequence[Receipt]) -> None:
     for receipt in new:
         last[receipt.agent_id] = last.get(receipt.agent_id, 0) + 1
         rows.append(_row(receipt, last[receipt.agent_id]))
-    await db.execute(_INSERT, rows)
+    await db.execute(_INSERT, arrays.columns(rows, _TYPES))
 
 
 async def about(db: Read, agent: str, subject: UUID) -> list[Receipt]:
@@ -100,10 +101,27 @@ async def parked_counts(db: Read) -> dict[str, int]:
     return {row.worker: row.parked for row in rows}
 
 
-_COLUMNS = "worker, agent_id, event_id, stream, entry_id, ending, outcome, reason, about, occurred_at, recorded_at, evidence, derived, seq"
+_TYPES = {
+    "worker": "text",
+    "agent_id": "text",
+    "event_id": "text",
+    "stream": "text",
+    "entry_id": "text",
+    "ending": "text",
+    "outcome": "text",
+    "reason": "text",
+    "about": "uuid",
+    "occurred_at": "timestamptz",
+    "recorded_at": "timestamptz",
+    "seq": "bigint",
+    "evidence": "text",
+    "derived": "text",
+}
+_COLUMNS = ", ".join(_TYPES)
 _INSERT = text(
-    f"INSERT INTO bus.receipts ({_COLUMNS}) VALUES (:worker, :agent_id, :event_id, :stream, :entry_id, :ending, :outcome, :reason,"
-    " :about, :occurred_at, :recorded_at, CAST(:evidence AS jsonb), :derived, :seq)"
+    f"INSERT INTO bus.receipts ({_COLUMNS}) SELECT worker, agent_id, event_id, stream, entry_id, ending, outcome, reason, about,"
+    " occurred_at, recorded_at, seq, CAST(evidence AS jsonb), ARRAY(SELECT jsonb_array_elements_text(CAST(derived AS jsonb)))"
+    f" FROM {arrays.unnested(_TYPES)}"
     " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET seq = excluded.seq, stream = excluded.stream, entry_id = excluded.entry_id,"
     " ending = excluded.ending, outcome = excluded.outcome, reason = excluded.reason, about = excluded.about,"
     " occurred_at = excluded.occurred_at, recorded_at = excluded.recorded_at, evidence = excluded.evidence, derived = excluded.derived"
@@ -145,7 +163,7 @@ def _row(receipt: Receipt, seq: int) -> dict[str, object]:
     return {
         **{name: getattr(receipt, name) for name in Receipt.__dataclass_fields__},
         "evidence": json.dumps(receipt.evidence, ensure_ascii=False, default=str),
-        "derived": list(receipt.derived),
+        "derived": json.dumps(receipt.derived, ensure_ascii=False),
         "seq": seq,
     }
 

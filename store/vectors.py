@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from sqlalchemy import text
 
+from . import arrays
 from .database import Read, Write
 
 Vector = NDArray[np.float32]
 """Length-1 embedding of one text."""
+
+
+_TYPES = {"agent_id": "text", "fact_id": "uuid", "vector": "halfvec"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,10 @@ async def insert(db: Write, table: str, new: Sequence[tuple[str, UUID, Vector]])
     """Add the vectors of new facts."""
     if new:
         await db.execute(
-            text(f"INSERT INTO {table} (agent_id, fact_id, vector) VALUES (:agent_id, :fact_id, :vector)"),
-            [{"agent_id": agent, "fact_id": fact, "vector": HalfVector(vector)} for agent, fact, vector in new],
+            text(f"INSERT INTO {table} (agent_id, fact_id, vector) SELECT * FROM {arrays.unnested(_TYPES)}"),
+            {
+                "agent_id": [agent for agent, _, _ in new],
+                "fact_id": [fact for _, fact, _ in new],
+                "vector": [HalfVector(vector) for _, _, vector in new],
+            },
         )

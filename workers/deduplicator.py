@@ -23,7 +23,7 @@ from uuid import UUID
 import numpy as np
 
 from events import FactConfirmed, FactLearned, FactStored
-from nous import clock
+from nous import clock, ids
 from nous.guard import agree
 from nous.text import content_hash, is_blank
 from store import facts, mentions, vectors
@@ -40,18 +40,27 @@ TRUST = ("assistant_derived", "episode_summary", "user_stated")  # least first
 # ── think: vectors for what was not heard before, in one batch ────────────────────────────────────────────────────────────
 
 
-async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Vector | None]:
-    """A vector for each event whose words are new to its agent; None where none is needed."""
+@dataclass(frozen=True)
+class Thought:
+    """The hash of an event's words, and their vector if they are new to its agent."""
+
+    digest: bytes
+    vector: Vector | None
+
+
+async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Thought]:
+    """A hash for each event, and a vector for each whose words are new to its agent."""
+    keys = [(event.agent_id, content_hash(event.content)) for event in events]
     wanted: dict[tuple[str, bytes], str] = {}
-    for event in events:
+    for key, event in zip(keys, events, strict=True):
         if not is_blank(event.content):
-            wanted.setdefault((event.agent_id, content_hash(event.content)), event.content)
+            wanted.setdefault(key, event.content)
     async with kit.database.read({agent for agent, _ in wanted}) as db:
         known = await _active_wordings(db, wanted)
     new = [key for key in wanted if key not in known]
     made: Sequence[Vector] = list(await kit.embedder.embed([wanted[key] for key in new])) if new else []
     found = {key: _as_stored(vector) for key, vector in zip(new, made, strict=True)}
-    return [found.get((event.agent_id, content_hash(event.content))) for event in events]
+    return [Thought(digest=key[1], vector=found.get(key)) for key in keys]
 
 
 async def _active_wordings(db: Read, wanted: Iterable[tuple[str, bytes]]) -> set[tuple[str, bytes]]:
@@ -68,9 +77,9 @@ def _as_stored(vector: Vector) -> Vector:
 # ── write: decide each claim, one after another ───────────────────────────────────────────────────────────────────────────
 
 
-async def deduplicate(db: Write, jobs: Sequence[Job[FactLearned, Vector | None]], kit: Kit) -> Sequence[Ending]:
+async def deduplicate(db: Write, jobs: Sequence[Job[FactLearned, Thought]], kit: Kit) -> Sequence[Ending]:
     """Confirm what is known, store what is new, and keep every wording."""
-    claims = [Claim(job.event, content_hash(job.event.content), job.thought) for job in jobs]
+    claims = [Claim(job.event, job.thought.digest, job.thought.vector) for job in jobs]
     memory = await _remember(db, claims, kit)
     endings = [memory.settle(claim) for claim in claims]
     await facts.insert(db, [memory.facts[key] for key in memory.added])
@@ -79,9 +88,9 @@ async def deduplicate(db: Write, jobs: Sequence[Job[FactLearned, Vector | None]]
         db,
         kit.registered.table,
         [
-            (claim.agent, claim.event.fact_id, claim.vector)
+            (claim.agent, fact_id, claim.vector)
             for stored in memory.stored_now.values()
-            for claim in stored
+            for fact_id, claim in stored
             if claim.vector is not None
         ],
     )
@@ -118,7 +127,7 @@ class Memory:
     words_of: dict[tuple[str, UUID], bytes]
     near: dict[Claim, list[Near]]
     alike: "Likeness"
-    stored_now: dict[str, list[Claim]] = field(default_factory=dict)
+    stored_now: dict[str, list[tuple[UUID, Claim]]] = field(default_factory=dict)
     added: list[Key] = field(default_factory=list)
     changed: set[Key] = field(default_factory=set)
     heard_now: list[Mention] = field(default_factory=list)
@@ -153,7 +162,7 @@ class Memory:
 
     def _nearest(self, claim: Claim) -> list[tuple[Near, Fact]]:
         """The nearest facts, those stored a moment ago included, nearest first."""
-        just_now = [Near(other.event.fact_id, self.alike.between(claim, other)) for other in self.stored_now.get(claim.agent, [])]
+        just_now = [Near(fact_id, self.alike.between(claim, other)) for fact_id, other in self.stored_now.get(claim.agent, [])]
         ranked = sorted([*self.near[claim], *just_now], key=lambda near: (-near.similarity, str(near.fact_id)))[:NEAREST]
         return [(near, self.facts[claim.agent, near.fact_id]) for near in ranked]
 
@@ -188,11 +197,11 @@ class Memory:
 
     def _store(self, claim: Claim, seen: Sequence[tuple[Near, Fact]]) -> Ending:
         event = claim.event
-        fact = _new_fact(claim)
+        fact = _new_fact(claim, self._free_id(claim))
         key = (fact.agent_id, fact.fact_id)
         self.facts[key] = fact
         self.added.append(key)
-        self.stored_now.setdefault(claim.agent, []).append(claim)
+        self.stored_now.setdefault(claim.agent, []).append((fact.fact_id, claim))
         self._hear(claim, fact, 1.0, "stored")
         twin = next(((near, found) for near, found in seen if found.active and near.similarity >= self.kit.check_similarity), None)
         return Done(
@@ -214,6 +223,11 @@ class Memory:
                 ),
             ),
         )
+
+    def _free_id(self, claim: Claim) -> UUID:
+        """The id the agent gave; one that follows from the event when that is a fact already, which these words became before."""
+        is_taken = (claim.agent, claim.event.fact_id) in self.facts
+        return ids.derived("fact", claim.agent, claim.event.event_id) if is_taken else claim.event.fact_id
 
     def _hear(self, claim: Claim, fact: Fact, similarity: float, outcome: str) -> None:
         event = claim.event
@@ -287,11 +301,11 @@ def _trust(fact: Fact, event: FactLearned) -> tuple[str, float]:
     return fact.provenance, max(fact.confidence, event.confidence)
 
 
-def _new_fact(claim: Claim) -> Fact:
+def _new_fact(claim: Claim, fact_id: UUID) -> Fact:
     event = claim.event
     return Fact(
         agent_id=claim.agent,
-        fact_id=event.fact_id,
+        fact_id=fact_id,
         content=event.content,
         content_hash=claim.digest,
         subject=event.subject,

@@ -202,7 +202,7 @@ def _fired(censor: Censor) -> str:
 def _hardens(censor: Censor) -> str:
     if censor.severity != "warn":
         return ""
-    return f"; it blocks once it has fired {censor.escalation_threshold} times{' more' if censor.counted_from else ''}"
+    return f"; it blocks once it has fired {screen.plural(censor.escalation_threshold, 'time')}{' more' if censor.counted_from else ''}"
 
 
 def _why_not(severity: str, censor: UUID) -> str:

@@ -169,7 +169,9 @@ def workers(json: Json = False) -> None:
 def facts(
     agent: Agent = None,
     all_: Annotated[bool, typer.Option("--all", help="Those that are no longer active too.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100, with --json all")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100 on a terminal, else all")
+    ] = None,
     json: Json = False,
 ) -> None:
     """What is remembered, agent by agent."""

@@ -17,13 +17,14 @@ from . import place, screen
 
 SHOWN = 100
 WIDE = 120  # from here the id has a column of its own
+ID_WIDTH = 36
 AT_ONCE = 5_000
 
 
 async def list_facts(settings: Settings, *, agent: str | None, inactive: bool, limit: int | None, json: bool) -> None:
-    """Print facts, oldest first; all of them as JSON, the first hundred for a person, unless `limit` says otherwise."""
+    """Print facts, oldest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
     async with place.database(settings) as database, database.overview() as db:
-        wanted = limit if limit is not None or json else SHOWN
+        wanted = SHOWN if limit is None and not json and screen.out().is_terminal else limit
         found = await facts.listed(db, agent=agent, inactive=inactive, limit=None if wanted is None else wanted + 1)
         shown = found if wanted is None else found[:wanted]
         heard = await mentions_of(db, shown)
@@ -76,10 +77,11 @@ def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: dict
     title = Text.assemble((screen.shown(agent), "bold"), (f"  {screen.plural(len(mine), 'fact')}", "dim"))
     if not console.is_terminal:
         for fact in mine:
-            console.print(_line(fact, len(heard[agent, fact.fact_id])), soft_wrap=True)
+            print(_line(fact, len(heard[agent, fact.fact_id])))
         return
     is_wide = console.width >= WIDE
     table = screen.table(*(["fact id"] if is_wide else []), "fact", "heard", "vouched for by", "since", right=("heard",))
+    table.columns[1 if is_wide else 0].min_width = ID_WIDTH
     for fact in mine:
         content: Text | Group = _content(fact)
         if not is_wide:
@@ -92,12 +94,10 @@ def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: dict
     console.print()
 
 
-def _line(fact: Fact, times: int) -> Text:
+def _line(fact: Fact, times: int) -> str:
     """One fact for a pipe, its columns apart by tabs."""
-    state = "" if fact.active else "\tinactive"
-    return Text(
-        "\t".join([str(fact.fact_id), screen.shown(fact.agent_id), f"×{times}", fact.provenance, screen.shown(fact.content)]) + state
-    )
+    columns = [str(fact.fact_id), screen.shown(fact.agent_id), f"×{times}", fact.provenance, screen.shown(fact.content)]
+    return "\t".join([*columns, *([] if fact.active else ["inactive"])])
 
 
 def _content(fact: Fact) -> Text:

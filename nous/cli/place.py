@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from nous import embedded
+from nous import embedded, log
 from nous.errors import Misconfigured, UserMistake
 from nous.settings import Settings
 
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 
 def settings() -> Settings:
-    """The settings of this command. Raises Misconfigured naming the variable that does not read."""
+    """The settings of this command, and its logs as they say. Raises Misconfigured naming the variable that does not read."""
     try:
-        return Settings()
+        read = Settings()
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         name = f"NOUS_{str(first['loc'][0]).upper()}"
         raise Misconfigured(f"{name} is set to {first['input']!r}, which does not do: {first['msg'].lower()}") from None
+    log.configure(log_format=read.log_format, level=read.log_level)
+    return read
 
 
 def database_url(settings: Settings) -> str:

@@ -9,7 +9,7 @@ arrived before have their ids again, and one effect.
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -71,7 +71,7 @@ def publish_file(settings: Settings, event: str, file: str, *, is_json: bool, wi
     """Publish every line of `file` (`-` is standard input); whether none was rejected."""
     kind = _kind(event)
     with _opened(file) as lines, _connected(settings) as client, _progress(file) as advance:
-        printer = _Json() if is_json else _Ids() if with_ids else _Quiet()
+        printer = _Json() if is_json else _Ids() if with_ids else _Sums()
         tally = Tally()
         try:
             _send_all(client, kind, lines, tally, printer, advance)
@@ -112,7 +112,7 @@ def _send_all(
     kind: type[Event],
     lines: Iterator[list[Line]],
     tally: Tally,
-    printer: "_Quiet",
+    printer: "_Sums",
     advance: Callable[[int, int], None],
 ) -> None:
     for page in lines:
@@ -143,12 +143,17 @@ def _accepted(kind: type[Event], page: list[Line], tally: Tally) -> Iterator[Rea
 
 def _ready(kind: type[Event], line: int, body: bytes) -> Ready:
     """The event as it will be sent, with an id. Raises MalformedEvent."""
-    event = events.decode(kind, body, f"{int(clock.now().timestamp() * 1000)}-0")
+    event = events.decode(kind, body, _entry_now())
     fields = json.loads(body)
     if fields.get("event_id") is not None:
         return Ready(line, event.event_id, body)
     event_id = str(ids.new()) if _is_new_each_time(kind) else event.event_id
     return Ready(line, event_id, json.dumps({**fields, "event_id": event_id}).encode())
+
+
+def _entry_now() -> str:
+    """The id of an entry that came in at this moment."""
+    return f"{int(clock.now().timestamp() * 1000)}-0"
 
 
 def _is_new_each_time(kind: type[Event]) -> bool:
@@ -199,7 +204,7 @@ def _progress(file: str) -> Iterator[Callable[[int, int], None]]:
         return
     size = Path(file).stat().st_size if file != "-" and Path(file).is_file() else None
     columns = (BarColumn(bar_width=None), DownloadColumn(), TextColumn("{task.fields[sent]} sent"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as progress:
         task = progress.add_task("", total=size, sent="0")
         yield lambda read, sent: progress.update(task, advance=read, sent=f"{sent:,}")
 
@@ -230,8 +235,7 @@ def _fields(kind: type[Event], pairs: Iterable[str]) -> dict[str, str]:
 
 def _typed(kind: type[Event], given: Mapping[str, str]) -> bytes:
     """The body with its numbers and booleans as such, as the event's types read them. Raises MalformedEvent."""
-    body = json.dumps(given).encode()
-    event = events.decode(kind, body, f"{int(clock.now().timestamp() * 1000)}-0")
+    event = events.decode(kind, json.dumps(given).encode(), _entry_now())
     return json.dumps(event.model_dump(mode="json", include=set(given))).encode()
 
 
@@ -264,29 +268,28 @@ def _note_if_unheard(kind: type[Event]) -> None:
 
 @contextmanager
 def _connected(settings: Settings) -> Iterator[redis.Redis]:
-    """A client; what Redis says when it is away or will not have an entry becomes an Outage or a UserMistake."""
+    """A client of the broker, for the block."""
     client = redis.Redis.from_url(place.redis_url(settings), socket_connect_timeout=5)
     try:
         yield client
-    except ResponseError as error:
-        if str(error).startswith(("WRONGTYPE", "NOPERM")):
-            raise UserMistake(f"Redis does not let this be published: {error}") from None
-        raise Outage("Redis", str(error)) from None
-    except RedisError as error:
-        raise Outage("Redis", str(error) or type(error).__name__) from None
     finally:
         client.close()
 
 
-def _append(client: redis.Redis, stream: str, batch: list[Ready]) -> list[str]:
-    """The entry ids, in order; one round trip."""
+def _append(client: redis.Redis, stream: str, batch: Sequence[Ready]) -> list[str]:
+    """The entry ids, in order; one round trip. Raises Outage, or UserMistake when Redis will never have them."""
     pipeline = client.pipeline(transaction=False)
     for ready in batch:
         pipeline.xadd(stream, {"data": ready.body})
-    return [entry.decode() if isinstance(entry, bytes) else str(entry) for entry in pipeline.execute()]
+    try:
+        return [entry.decode() if isinstance(entry, bytes) else str(entry) for entry in pipeline.execute()]
+    except RedisError as error:
+        if isinstance(error, ResponseError) and str(error).startswith(("WRONGTYPE", "NOPERM")):
+            raise UserMistake(f"Redis does not let this be published: {error}") from None
+        raise Outage("Redis", str(error) or type(error).__name__) from None
 
 
-class _Quiet:
+class _Sums:
     """Counts at the end, and the first and the last id."""
 
     def sent(self, ready: Ready, entry_id: str) -> None:
@@ -303,7 +306,7 @@ class _Quiet:
             print(f"  event {tally.first[0]}  (entry {tally.first[1]})")
 
 
-class _Ids(_Quiet):
+class _Ids(_Sums):
     """A line an event, as they are sent; the sums on standard error."""
 
     def sent(self, ready: Ready, entry_id: str) -> None:
@@ -316,7 +319,7 @@ class _Ids(_Quiet):
         print(f"{screen.plural(tally.sent, 'event')} sent to {kind.stream}{rejected}", file=sys.stderr)
 
 
-class _Json(_Quiet):
+class _Json(_Sums):
     """One JSON object, written as the events are sent: a file of any size fits."""
 
     def __init__(self) -> None:

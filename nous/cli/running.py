@@ -16,7 +16,7 @@ import uvloop
 
 import providers
 import workers
-from nous import embedded, log
+from nous import embedded
 from nous.errors import UserMistake
 from nous.settings import Settings
 from workers.runtime.app import Process, kit
@@ -45,7 +45,6 @@ class Stop:
 
 def up(settings: Settings) -> None:
     """Run everything in one terminal."""
-    log.configure(log_format=settings.log_format, level=settings.log_level)
     starting = screen.err().status(f"starting Postgres and Valkey in {settings.home}…")
     with _stoppable() as stop, starting, embedded.running(settings.home) as stack:
         starting.stop()
@@ -57,7 +56,6 @@ def work(settings: Settings, names: Sequence[str]) -> None:
     """Run workers against a stack that runs elsewhere."""
     chosen = [_worker(name) for name in dict.fromkeys(names)] or list(workers.table().values())
     database_url, redis_url = place.database_url(settings), place.redis_url(settings)
-    log.configure(log_format=settings.log_format, level=settings.log_level)
     with _stoppable() as stop:
         uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, lambda: None))
 

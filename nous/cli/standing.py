@@ -59,7 +59,7 @@ class Standing:
         left = [
             f"{count:,} {what}" for count, what in ((self.lag, "unread"), (self.pending, "in work"), (self.retrying, "retrying")) if count
         ]
-        nobody = "" if self.is_alive else "; no such worker is running"
+        nobody = "" if self.is_alive else f"; no {self.worker} is running"
         return f"{self.worker}: {', '.join(left)}{f' ({self.waits_for})' if self.waits_for else ''}{nobody}"
 
 
@@ -123,8 +123,10 @@ async def settled(
         try:
             async with asyncio.timeout(max(deadline - time.monotonic(), 1.0)):
                 seen = await look(database, redis)
-        except (Outage, Contended, TimeoutError) as error:
-            clean, left = 0, [str(error) or "nothing answers"]
+        except (Outage, Contended) as error:
+            clean, left = 0, [str(error)]
+        except TimeoutError:
+            clean, left = 0, ["Redis and Postgres have not both answered yet"]
         else:
             clean, left = (clean + 1 if seen.is_settled else 0), seen.left()
             if on_look:
@@ -163,6 +165,10 @@ async def status(settings: Settings, *, json: bool) -> None:
     console = screen.out()
     console.print(table)
     for one in seen.workers:
+        if one.parked:
+            console.print(
+                f"{one.parked:,} parked by {one.worker}: in {one.stream}{streams.PARKED_SUFFIX}, with the reasons", style="yellow"
+            )
         if one.waits_for:
             console.print(screen.said(f"{one.worker}: the longest waits because of: {one.waits_for}", "yellow"))
     if seen.outbox:

@@ -3,8 +3,8 @@
 Cosine cannot tell `port 5432` from `port 5433`, or who manages whom, so a fact is merged without a question only when this agrees.
 A false agreement would lose a fact, a false disagreement costs one question: what is not known to be harmless is a difference.
 
-    text ──reading──▶ keys, words folded ──alike──▶ keys, numbers and dates of one form ──walking──▶ in step, over small bridges
-                                                                                         └─ parted ──findings──▶ named differences
+    text ──words──▶ words folded, the rest as it stands ──alike──▶ numbers and dates of one form ──walking──▶ in step, or parted
+                                                                                                     parted ──findings──▶ named
 
 Nothing here knows a language it needs: lists of English words only let more through, and any other script is compared as it stands.
 """
@@ -12,7 +12,7 @@ Nothing here knows a language it needs: lists of English words only let more thr
 from dataclasses import dataclass
 
 from .findings import DECISIVE, Finding, Kind, differences
-from .reading import read
+from .reading import read_both
 from .walking import in_step
 
 __all__ = ["DECISIVE", "Finding", "Kind", "Verdict", "agree"]
@@ -40,5 +40,5 @@ class Verdict:
 
 def agree(old: str, new: str) -> Verdict:
     """Compare two texts; symmetric, and every text agrees with itself."""
-    before, after = read(old), read(new)
+    before, after = read_both(old, new)
     return Verdict() if in_step(before, after) else Verdict(differences(before, after))

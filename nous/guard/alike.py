@@ -46,10 +46,10 @@ def as_in_english(keys: list[str], pieces: list[str]) -> list[str]:
 
 
 def _is_article(keys: list[str], pieces: list[str], at: int) -> bool:
-    """Whether `a` or `the` stands before what it may be swapped before, and is no name, as in `Plan A works`."""
+    """Whether `a` or `the` stands before what it may be swapped before, and is no name, as in `they chose A team`."""
     behind = keys[at + 1] if at + 1 < len(keys) else ""
-    is_name = pieces[at] == "A" and at > 0 and not pieces[at - 1].endswith((".", "!", "?"))
-    return not is_name and behind not in english.ARTICLE_MATTERS_BEFORE and WORD.fullmatch(behind) is not None
+    is_name = pieces[at] == "A" and at > 0 and pieces[at - 1][:1].islower()
+    return not is_name and behind not in english.ARTICLE_MATTERS_BEFORE and (behind.isalpha() or WORD.fullmatch(behind) is not None)
 
 
 def with_dates(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:

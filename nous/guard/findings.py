@@ -59,7 +59,7 @@ _UNITS = frozenset(english.UNITS.values()) | english.words(
     "$ € £ ¥ ₹ KB kb hz khz mhz ghz oz m g L k s h am pm days weeks months day week month year minute second °c °f c f mw mv"
     " dollars euros pounds yen miles mile inches meters metres liters litres w kw kwh v a"
 )
-_BOTH_WAYS = english.words("and or & und oder y o e et ou и или 和 与 或 と や و")
+_BOTH_WAYS = english.words("is are was were and or & und oder y o e et ou и или 和 与 或 と や و")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -120,8 +120,9 @@ def _rearranged(whole: _Stretch) -> Kind | None:
     left, right = ([key for key in keys if key != ARTICLE] for keys in (whole.left, whole.right))
     if left == right:
         return None
-    if len(left) == 3 and left[1] in _BOTH_WAYS:
-        return "order"
+    for at, pivot in enumerate(left):
+        if pivot in _BOTH_WAYS and [*left[at + 1 :], pivot, *left[:at]] == right:
+            return "order"
     is_moved = any(left[at:] + left[:at] == right for at in range(1, len(left)))
     return "order" if is_moved and not all(piece[:1].isupper() for piece in whole.left_pieces) else "role"
 
@@ -140,7 +141,7 @@ def _kind(part: _Stretch, alone: frozenset[str], *, is_negated: bool) -> Kind:
     both = (*part.left, *part.right)
     if ("?" in part.left) != ("?" in part.right):
         return "question"
-    if any(key in alone and (key.startswith(("date ", "month ")) or key in english.MONTHS) for key in both):
+    if any(key in alone and _is_dated(key, piece) for key, piece in zip(both, (*part.left_pieces, *part.right_pieces), strict=True)):
         return "date"
     if any(key in alone and _DIGITS.search(key) for key in both) and _numbers(part.left) != _numbers(part.right):
         return "number"
@@ -162,6 +163,11 @@ def _kind_by_shape(part: _Stretch, both: tuple[str, ...]) -> Kind:
     if is_replaced and part.at > 0 and all(piece[:1].isupper() for piece in (*part.left_pieces, *part.right_pieces)):
         return "name"
     return "word"
+
+
+def _is_dated(key: str, piece: str) -> bool:
+    """Whether this is a day or a month; `may` is one only as May."""
+    return key.startswith(("date ", "month ")) or (key in english.MONTHS and piece[:1].isupper())
 
 
 def _numbers(keys: tuple[str, ...]) -> list[str]:

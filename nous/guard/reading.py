@@ -1,17 +1,12 @@
-"""From a text to the keys it is compared by.
-
-A chunk between spaces becomes one or a few keys if it is plainly a word, a number, a quantity or a date. Whatever is not plainly one
-of these (an address, a path, a version, an identifier, a range, a sign) is its own key, with every character and its case.
-"""
+"""From words to the keys two texts are compared by: the words of one meaning made alike, and the signs that speak put between them."""
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from nous.text import WORD, case_is_content, folded, form
-
 from . import english
 from .alike import ELIDED, as_in_english, with_dates, without_elided
+from .words import Words, words_of
 
 
 class Reading(NamedTuple):
@@ -23,207 +18,56 @@ class Reading(NamedTuple):
     is_shouting: bool
 
 
-# Scripts written without spaces are compared character by character.
-_UNSPACED = re.compile(
-    "(["
-    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaa7f"  # Thai, Lao, Tibetan, Burmese, Khmer, Tai
-    "\u3005-\u3007\u3021-\u3029\u303b\u3040-\u312f\u31a0-\u31bf\u31f0-\u31ff"  # kana, bopomofo, iteration marks
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"  # Han
-    "])"
-)
-_PICTURES = re.compile("([\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]+)")
-_BULLET = re.compile(r"[-*•·‣▪●○–—] (?=\D)")
-_LONG_DASH = re.compile("—+|(?<=[^\\W\\d_])--(?=[^\\W\\d_])|(?<!\\S)--(?!\\S)")
-
-_OPENING = "\"'([{,;¡¿「『《〈【、，"
-_CLOSING = "\"')]}.,;:!?。、「」『』《》〈〉【】।۔።॥"
-_PAUSES = frozenset(",;:.!?、。")
-_OPENED_BY = {")": "(", "]": "[", "}": "{"}
-_QUOTES = {'"': '"', "'": "'", "「": "」", "『": "』"}
 _HAN_TITLE = re.compile("(?:(?![我你您咱俺私僕君])[\u30a1-\u30ff\u3400-\u9fff])+")
-_FACE = re.compile(r"[:;=].*[()\[\]{}]|[()\[\]{}].*[:;=]")
-_GREEK_QUESTION = re.compile("[\u0370-\u03ff\u1f00-\u1fff][\"')]*;")
 
-_ACRONYM = re.compile(r"U\.S(?:\.A)?|U\.K|U\.N|E\.U|U\.A\.E|D\.C|A\.I|T\.V|[aApP]\.[mM]|e\.g|i\.e")
-_MARKED = re.compile(r"(`|\*\*)(?=\S)(.+)\1")
 
-_NUMBER = r"(\d+(?:[.,]\d+)*)"
-_QUANTITY = re.compile(
-    _NUMBER + r"(mg|kg|cm|mm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph|mb|gb|tb|kb|ms|mins?|hrs?|secs?|yrs?|am|pm|%)", re.IGNORECASE
-)
-_PRICE = re.compile(rf"(?:([$€£¥₹₽₩₺₫₴]){_NUMBER}|{_NUMBER}([$€£¥₹₽₩₺₫₴]))")
+def read_both(old: str, new: str) -> tuple[Reading, Reading]:
+    """Both texts as English if one of them surely is: two wordings of one fact are in one language."""
+    is_english = words_of(old).is_english or words_of(new).is_english
+    return read(old, is_english), read(new, is_english)
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Reading:
+def read(text: str, is_english: bool) -> Reading:
     """The keys of `text`, and what they were read from."""
-    reader = _Reader(_spread(form(text)))
-    keys, pieces = reader.read()
-    words = set(keys)
-    is_english = english.is_english(words)
-    if reader.pauses or reader.quotes:
-        keys, pieces = reader.with_speaking_signs(is_english=is_english)
-    if not words.isdisjoint(ELIDED):
+    words = words_of(text)
+    keys, pieces, found = list(words.keys), list(words.pieces), set(words.keys)
+    if words.pauses or words.quotes:
+        _with_speaking_signs(words, keys, pieces, is_english=is_english)
+    if not found.isdisjoint(ELIDED):
         keys, pieces = without_elided(keys, pieces)
     if is_english:
         keys = as_in_english(keys, pieces)
-    if not words.isdisjoint(english.MONTHS) or "-" in reader.formed:
+    if words.has_dash or not found.isdisjoint(english.MONTHS):
         keys, pieces = with_dates(keys, pieces)
-    return Reading(tuple(keys), tuple(pieces), is_english, reader.is_shouting)
+    return Reading(tuple(keys), tuple(pieces), is_english, words.is_shouting)
 
 
-def _spread(formed: str) -> str:
-    """The text with what stands for itself (a character of an unspaced script, a picture, a long dash) between spaces."""
-    if bullet := _BULLET.match(formed):
-        formed = formed[bullet.end() :]
-    if max(formed, default="") >= "\u0e00":
-        formed = _PICTURES.sub(r" \1 ", _UNSPACED.sub(r" \1 ", formed))
-    return _LONG_DASH.sub(" — ", formed) if "—" in formed or "--" in formed else formed
+def _with_speaking_signs(words: Words, keys: list[str], pieces: list[str], *, is_english: bool) -> None:
+    """Put between the keys those commas and quotation marks that change what is said."""
+    signs = [(at, ",") for at in words.pauses if _is_speaking_pause(words, at)]
+    for start, end in words.quotes:
+        if _is_speaking_quote(words, start, end, is_english=is_english):
+            signs += [(start, '"'), (end, '"')]
+    for at, sign in sorted(signs, reverse=True):
+        keys.insert(at, sign)
+        pieces.insert(at, sign)
 
 
-def _core(chunk: str) -> str:
-    """The chunk without the punctuation around it; a bracket that closes what the core opens stays, as in `f(x)`."""
-    core = chunk.lstrip(_OPENING)
-    end = len(core.rstrip(_CLOSING))
-    while end < len(core) and core.count(_OPENED_BY.get(core[end], "\0"), 0, end) > core.count(core[end], 0, end):
-        end += 1
-    return core[:end]
+def _is_speaking_pause(words: Words, at: int) -> bool:
+    """`No, more came`; `she likes cooking, cats and tea`; `Bob, says Alice, is ill`; `call me, Bob`."""
+    if not 0 < at < len(words.keys):
+        return False
+    before, behind = words.keys[at - 1], words.keys[at]
+    is_call = at == len(words.keys) - 1 and words.pieces[at][:1].isupper() and before in {"me", "him", "her", "us", "them", "you"}
+    return before in english.ANSWERS or before.endswith("ing") or behind in english.SAYING or is_call
 
 
-class _Reader:
-    """Reads the chunks of one text, one after another."""
-
-    def __init__(self, formed: str) -> None:
-        self.formed = formed
-        self.is_shouting = formed.isupper()
-        self.is_spelled = case_is_content(formed)
-        self.keys: list[str] = []
-        self.pieces: list[str] = []
-        self.before = ""
-        self.pauses: list[int] = []  # how many keys stand before each comma
-        self.quotes: list[tuple[int, int]] = []  # and before the start and the end of each quotation
-        self.opened: dict[str, int] = {}
-
-    def read(self) -> tuple[list[str], list[str]]:
-        chunks = self.formed.split()
-        for at, chunk in enumerate(chunks, 1 - len(chunks)):
-            if chunk.isalpha():
-                self.word(chunk)
-            else:
-                self.chunk(chunk, is_last=at == 0)
-        return self.keys, self.pieces
-
-    def add(self, piece: str, *keys: str) -> None:
-        """One piece of text as its keys; the piece stands with the first of them."""
-        self.keys += keys
-        self.pieces.append(piece)
-        self.pieces += [""] * (len(keys) - 1)
-        self.before = keys[-1]
-
-    def chunk(self, chunk: str, *, is_last: bool) -> None:
-        """A core without the punctuation around it, and what of that punctuation speaks."""
-        core = _core(chunk)
-        if not core:
-            return self.punctuation(chunk)
-        before, _, behind = chunk.partition(core)
-        for sign in before:
-            if sign in _QUOTES:
-                self.opened[_QUOTES[sign]] = len(self.keys)
-        if "¿" in before and "?" not in self.formed:
-            self.add("¿", "¿")
-        if core.isalpha():
-            self.word(core if len(core) > 1 or "!" not in behind else core + "!")
-        else:
-            self.core(self.loud(core, before, behind, is_last=is_last))
-        if not is_last and not _PAUSES.isdisjoint(behind):
-            self.pauses.append(len(self.keys))
-        for sign in behind:
-            if sign in self.opened:
-                self.quotes.append((self.opened.pop(sign), len(self.keys)))
-        if "?" in behind or (";" in behind and _GREEK_QUESTION.search(chunk)):
-            self.add("?", "?")
-        return None
-
-    def punctuation(self, chunk: str) -> None:
-        """A chunk of signs only: dropped when it is silent, kept when it is a face or asks."""
-        for sign in chunk:  # in unspaced scripts, where signs stand alone
-            if sign in self.opened:
-                self.quotes.append((self.opened.pop(sign), len(self.keys)))
-            elif sign in _QUOTES:
-                self.opened[_QUOTES[sign]] = len(self.keys)
-        if not _PAUSES.isdisjoint(chunk):
-            self.pauses.append(len(self.keys))
-        if len(chunk) > 1 and _FACE.search(chunk):
-            self.add(chunk, chunk)
-        elif "?" in chunk or ("¿" in chunk and "?" not in self.formed):
-            self.add("?", "?")
-
-    def loud(self, core: str, before: str, behind: str, *, is_last: bool) -> str:
-        """A number with the punctuation beside it that is part of it: 5!, 6", (500), and the 3. of an order."""
-        if not behind or not core[-1].isdigit():
-            return core
-        if "!" in behind:
-            return core + "!"
-        if "(" in before and ")" in behind:
-            return f"({core})"
-        if behind[0] in "'\"" and not re.search(rf"(?:^|[\s(\[]){behind[0]}", self.formed):
-            return core + behind.rstrip(".,;:?)")
-        return core + "." if behind[0] == "." and not is_last else core
-
-    def core(self, core: str) -> None:
-        """A compound or a contraction, an acronym with stops, a quantity, a price, or itself."""
-        if WORD.fullmatch(core):
-            self.word(core)
-        elif _ACRONYM.fullmatch(core):
-            self.word(core.replace(".", ""))
-        elif marked := _MARKED.fullmatch(core):
-            self.add(marked[2], marked[2])
-        elif quantity := _QUANTITY.fullmatch(core):
-            self.add(quantity[1], quantity[1])
-            self.word(quantity[2])
-        elif price := _PRICE.fullmatch(core):
-            for part in filter(None, price.groups()):
-                self.add(part, part)
-        else:
-            self.add(core, core if self.is_spelled else folded(core, self.before))
-
-    def word(self, word: str) -> None:
-        """One word, its case folded, a contraction undone, a unit behind its number by its one name."""
-        key = word if self.is_spelled else folded(word, self.before, shouting=self.is_shouting)
-        if key in english.UNITS and (self.before[-1:].isdigit() or self.before in english.NUMBERS):
-            self.add(word, english.UNITS[key])
-        elif key in english.CONTRACTIONS:
-            self.add(word, *english.CONTRACTIONS[key])
-        else:
-            key = english.ONE_WORD.get(key, key)
-            self.keys.append(key)
-            self.pieces.append(word)
-            self.before = key
-
-    def with_speaking_signs(self, *, is_english: bool) -> tuple[list[str], list[str]]:
-        """The keys with those commas and quotation marks between them that change what is said."""
-        signs = [(at, ",") for at in self.pauses if self.is_speaking_pause(at)]
-        for start, end in self.quotes:
-            if self.is_speaking_quote(start, end, is_english=is_english):
-                signs += [(start, '"'), (end, '"')]
-        keys, pieces = self.keys, self.pieces
-        for at, sign in sorted(signs, reverse=True):
-            keys, pieces = [*keys[:at], sign, *keys[at:]], [*pieces[:at], sign, *pieces[at:]]
-        return keys, pieces
-
-    def is_speaking_pause(self, at: int) -> bool:
-        """`No, more came`; `she likes cooking, cats and tea`; `Bob, says Alice, is ill`; `call me, Bob`."""
-        if not 0 < at < len(self.keys):
-            return False
-        before, behind = self.keys[at - 1], self.keys[at]
-        is_call = at == len(self.keys) - 1 and self.pieces[at][:1].isupper() and before in {"me", "him", "her", "us", "them", "you"}
-        return before in english.ANSWERS or before.endswith("ing") or behind in english.SAYING or is_call
-
-    def is_speaking_quote(self, start: int, end: int, *, is_english: bool) -> bool:
-        """Whether someone else may speak in this quotation: `Bob said "I am ill"` is not `Bob said I am ill`."""
-        if end - start <= 1 or (start == 0 and end == len(self.keys)):
-            return False
-        quoted = self.keys[start:end]
-        if is_english:
-            return not english.SPEAKERS.isdisjoint(quoted)
-        return len(quoted) > 4 or not _HAN_TITLE.fullmatch("".join(quoted))
+def _is_speaking_quote(words: Words, start: int, end: int, *, is_english: bool) -> bool:
+    """Whether someone else may speak in this quotation: `Bob said "I am ill"` is not `Bob said I am ill`."""
+    if end - start <= 1 or (start == 0 and end == len(words.keys)):
+        return False
+    quoted = words.keys[start:end]
+    if is_english:
+        return not english.SPEAKERS.isdisjoint(quoted)
+    return len(quoted) > 4 or not _HAN_TITLE.fullmatch("".join(quoted))

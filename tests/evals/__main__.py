@@ -1,6 +1,6 @@
 """`python -m tests.evals --data FOLDER [--json] [--curves]`: the measured figures of docs/quality.md.
 
-Each section is a module with `measure(data)`, which returns None where the folder has nothing for it, `report` and `as_json`.
+A section is a module with `measure(data)`, which gives None where the folder has nothing for it, `report` and `as_json`.
 """
 
 import argparse
@@ -8,27 +8,36 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from . import merging
+from . import merging, rewording
+
+SECTIONS: dict[str, Any] = {"merging": merging, "rewording": rewording}
 
 
 def main(arguments: list[str]) -> int:
     """Measure and print; 0 when measured, or when there is nothing to measure on."""
     options = _options(arguments)
     if not options.data or not Path(options.data).is_dir():
-        print(f"nothing measured: {options.data or 'no data folder'} is not a folder; name one with --data or NOUS_EVAL_DATA")
+        why = f"{options.data} is not a folder" if options.data else "no data folder is named"
+        print(f"nothing measured: {why}; name one with --data or NOUS_EVAL_DATA")
         return 0
-    measured = merging.measure(Path(options.data))
-    if measured is None:
-        print(f"nothing measured: no known set below {options.data}; files are named after their set, such as pararel_dev.jsonl")
-        return 0
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)
+    answers = {}
+    for name, section in SECTIONS.items():
+        measured = section.measure(Path(options.data))
+        if measured is not None and options.json:
+            answers[name] = section.as_json(measured)
+        elif measured is not None:
+            answers[name] = section.report(measured, console, curves=options.curves)
     if options.json:
-        print(json.dumps({"merging": merging.as_json(measured)}, ensure_ascii=False, indent=1))
-    else:
-        console = Console()
-        merging.report(measured, console if console.is_terminal else Console(width=140), curves=options.curves)
+        print(json.dumps(answers, ensure_ascii=False, indent=1))
+    elif not answers:
+        print(f"nothing measured: no known set below {options.data}; files are named after their set, such as pararel_dev.jsonl")
     return 0
 
 

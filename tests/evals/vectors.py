@@ -1,13 +1,14 @@
 """Vectors of many texts from one embedder, kept in the temporary folder so that a second run is quick."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -26,10 +27,10 @@ class Lookup:
         self._row = {text: row for row, text in enumerate(texts)}
         self._vectors = vectors
 
-    def cosines(self, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+    def cosines(self, pairs: Iterable[tuple[str, str]]) -> NDArray[np.float32]:
         """The similarity of each pair."""
-        rows = np.array([(self._row[old], self._row[new]) for old, new in pairs]).reshape(-1, 2)
-        return np.einsum("nd,nd->n", self._vectors[rows[:, 0]], self._vectors[rows[:, 1]])
+        rows = np.array([(self._row[old], self._row[new]) for old, new in pairs], np.intp).reshape(-1, 2)
+        return np.asarray((self._vectors[rows[:, 0]] * self._vectors[rows[:, 1]]).sum(axis=1), np.float32)
 
 
 def bundled(name: EmbedderName) -> Embedder:
@@ -62,21 +63,21 @@ def _file(chosen: Embedder) -> Path:
     return Path(tempfile.gettempdir()) / "nous-evals" / f"{chosen.name}.npz"
 
 
-def _kept(chosen: Embedder) -> dict[bytes, np.ndarray]:
+def _kept(chosen: Embedder) -> dict[bytes, NDArray[np.float32]]:
     if not _file(chosen).exists():
         return {}
     with np.load(_file(chosen)) as stored:
         return {digest.tobytes(): vector for digest, vector in zip(stored["digests"], stored["vectors"], strict=True)}
 
 
-def _keep(chosen: Embedder, kept: dict[bytes, np.ndarray]) -> None:
+def _keep(chosen: Embedder, kept: dict[bytes, NDArray[np.float32]]) -> None:
     digests = np.frombuffer(b"".join(kept), np.uint8).reshape(len(kept), 32)
     _file(chosen).parent.mkdir(parents=True, exist_ok=True)
     np.savez(_file(chosen), digests=digests, vectors=np.array(list(kept.values())))
 
 
 @contextmanager
-def _progress(name: str, total: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, nothing elsewhere."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     console = Console(stderr=True)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from nous.guard import agree
 from nous.guard.findings import DECISIVE, KINDS
-from nous.guard.reading import read
+from nous.guard import reading, words
+from nous.text import content_hash
 
 MUST_NOT_AGREE = """
 # numbers, versions, measures
@@ -20,6 +21,8 @@ The service listens on port 5432 | The service listens on port 5433
 She takes 10 mg a day | She takes 5 mg a day
 She takes 10mg a day | She takes 10 mcg a day
 It draws 5 mW | It draws 5 MW
+It is 5m long | It is 5M long
+It is 38 °C inside | It is 38 °F inside
 It sends 10 Mb a second | It sends 10 MB a second
 It is -5 degrees outside | It is 5 degrees outside
 It is −5 °C outside | It is 5 °C outside
@@ -237,6 +240,9 @@ It has 16 GB of memory | It has 16gb of memory
 It takes 5 min of work | It takes five minutes of work
 50% of the users left | 50 percent of the users left
 It costs $ 5 | It costs $5
+It is 38°C outside | It is 38 °C outside
+She takes 10µg of it | She takes 10 μg of it
+The bridge is 5m long | The bridge is 5 m long
 The demo is on October 15th | The demo is on 15 October
 The demo is on October 15th | The demo is on the 15th of October
 The demo is on Oct 15 | The demo is on October 15
@@ -356,6 +362,15 @@ def test_one_change_in_a_text_gives_the_same_verdict_either_way_round(data: st.D
     assert agree(said, other).agrees == agree(other, said).agrees
 
 
+@given(st.data(), st.sampled_from(SAID))
+def test_what_the_hash_takes_for_one_text_the_guard_does_too(data: st.DataObject, said: str) -> None:
+    at = data.draw(st.integers(0, len(said)))
+    sign = data.draw(st.sampled_from([*"!?.,;:()[]{}'\"`*#-–—%&/\\ \n\u200b5aA", "...", '"."', ") ", " (", "“", "」", "!."]))
+    other = said[:at] + sign + said[at + data.draw(st.integers(0, 2)) :]
+    for shape in (str, str.upper, str.lower, str.title):
+        assert content_hash(said) != content_hash(shape(other)) or agree(said, shape(other)).agrees
+
+
 @given(SENTENCES)
 def test_casing_never_matters_to_plain_words(said: str) -> None:
     assert agree(said, said.upper()).agrees
@@ -412,7 +427,8 @@ def test_it_is_quick_enough_to_ask_for_every_candidate() -> None:
     new = "The user prefers PostgreSQL on port 5433 for the analytics database of the team."
     times = []
     for _ in range(200):
-        read.cache_clear()
+        reading.read.cache_clear()
+        words.words_of.cache_clear()
         began = time.perf_counter()
         agree(old, new)
         times.append(time.perf_counter() - began)

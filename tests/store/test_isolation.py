@@ -141,10 +141,14 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "facts.by_key": lambda db, _: facts.by_key(db, [("b", ONE_ID)]),
     "mentions.by_content": lambda db, _: mentions.by_content(db, [("b", content_hash(WORDS))]),
     "mentions.by_mention_id": lambda db, _: mentions.by_mention_id(db, [("b", ONE_ID)]),
+    "mentions.resolve": lambda db, _: _of_b(mentions.resolve(db, ONE_ID)),
+    "mentions.within": lambda db, _: mentions.within(db, ONE_ID, ONE_ID, agent="b", limit=9),
     "mentions.of_facts": lambda db, _: mentions.of_facts(db, [("b", ONE_ID)]),
     "facts.listed": lambda db, _: facts.listed(db, agent="b", inactive=True, limit=None),
     "censors.get": lambda db, _: censors.get(db, "b", ONE_ID),
     "censors.listed": lambda db, _: censors.listed(db, agent="b"),
+    "censors.owners": lambda db, _: _is_b(censors.owners(db, ONE_ID)),
+    "receipts.answered": lambda db, _: receipts.answered(db, "deduplicator", [("b", "event")]),
     "receipts.settled": lambda db, _: receipts.settled(db, "deduplicator", [("b", "event")]),
     "receipts.about": lambda db, _: receipts.about(db, "b", ONE_ID),
     "receipts.of_agent": lambda db, _: receipts.of_agent(db, "b", "deduplicator"),
@@ -320,6 +324,14 @@ async def test_a_session_works_as_the_role_it_says(populated: Database) -> None:
 async def _past_row_security(db: Read) -> None:
     await run(db, "SET LOCAL row_security = off")
     await run(db, "SELECT agent_id FROM heart.facts")
+
+
+async def _of_b(found: Awaitable[list[tuple[str, Any]]]) -> list[Any]:
+    return [what for agent, what in await found if agent == "b"]
+
+
+async def _is_b(found: Awaitable[list[str]]) -> bool:
+    return "b" in await found
 
 
 async def _first(found: Awaitable[list[Any]]) -> Any:

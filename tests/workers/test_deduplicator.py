@@ -269,6 +269,16 @@ async def test_a_claim_newer_than_what_superseded_it_is_a_new_row_so_that_a_b_a_
     assert sorted((fact.content, fact.active) for fact in await deduplicator.facts()) == [(b, True), (a, False), (a, True)]
 
 
+async def test_a_fact_that_is_true_again_under_the_id_it_had_before_is_a_new_row_with_an_id_of_its_own(deduplicator: Bench) -> None:
+    a, b = learned("Rosa lives in Porto"), learned("Rosa lives in Lagos", occurred_at=NOON + timedelta(days=1))
+    await deduplicator.work(a, b)
+    await _retire(deduplicator, a.content, by=b.content, at=NOON + timedelta(days=1))
+    await deduplicator.work(learned(a.content, event_id="moved back", fact_id=a.fact_id, occurred_at=NOON + timedelta(days=2)))
+    active = [fact for fact in await deduplicator.facts() if fact.active and fact.content == a.content]
+    assert [fact.fact_id == a.fact_id for fact in active] == [False]
+    assert await deduplicator.outcomes() == ["stored", "stored", "stored"]
+
+
 async def test_a_claim_dated_inside_the_validity_of_a_superseded_fact_only_adds_a_mention(deduplicator: Bench) -> None:
     a, b = "Rosa lives in Porto", "Rosa lives in Lagos"
     await deduplicator.work(learned(a), learned(b, occurred_at=NOON + timedelta(days=2)))

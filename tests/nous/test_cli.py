@@ -1,0 +1,459 @@
+"""The `nous` command against the real stack of this run: what it prints, what it sends, and how it ends."""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+import structlog
+from redis.asyncio import Redis
+from typer.testing import CliRunner, Result
+
+import workers
+from nous import clock, embedded, ids, log
+from nous.cli import app
+from providers.embedder import Vectors
+from providers.zero import ZeroEmbedder
+from store import outbox, receipts, retries
+from store.database import Database
+from workers.runtime.app import Process
+from workers.runtime.worker import Kit
+
+FACT = "fact_learned"
+
+
+class Nous:
+    """The command, as a person types it, on the stack of this test."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self.env = env
+
+    async def __call__(self, *words: str, stdin: str | bytes | None = None, **env: str) -> Result:
+        """Run it in a thread of its own, since it brings a loop of its own."""
+        return await asyncio.to_thread(CliRunner().invoke, app, list(words), input=stdin, env=self.env | env, prog_name="nous")
+
+    async def json(self, *words: str, **env: str) -> Any:
+        """What it prints with `--json`, and nothing else."""
+        result = await self(*words, "--json", **env)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+
+@pytest.fixture
+def nous(stack: embedded.Stack, database_url: str, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nous]:
+    log.configure(log_format="json", level="error")  # to standard error, as every command does; not into what a command prints
+    monkeypatch.setattr(log, "configure", lambda **_: None)  # a command's standard error is closed when it has ended
+    yield Nous(
+        {
+            "NOUS_DATABASE_URL": database_url,
+            "NOUS_REDIS_URL": stack.redis_url,
+            "NOUS_EMBEDDER": "zero",
+            "NOUS_HOME": str(tmp_path / "home"),
+            "COLUMNS": "100",
+        }
+    )
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+async def working(kit: Kit, stack: embedded.Stack, redis: Redis) -> AsyncIterator[None]:
+    """Every worker, for the test."""
+    stop = asyncio.Event()
+    running = asyncio.create_task(
+        Process(list(workers.table().values()), replace(kit, embedder=PortsAreAlike()), stack.redis_url).run(stop)
+    )
+    yield
+    stop.set()
+    await running
+
+
+class PortsAreAlike(ZeroEmbedder):
+    """Two texts about a port have a cosine of 1, any others next to none."""
+
+    async def embed(self, texts: Any) -> Vectors:
+        return await super().embed(["port" if "port" in text else text for text in texts])
+
+
+def a_line(content: str = "The cat is called Mimi.", **fields: object) -> str:
+    return json.dumps({"fact_id": str(ids.new()), "agent_id": "a", "content": content, **fields})
+
+
+async def sent(redis: Redis, stream: str = FACT) -> list[dict[str, Any]]:
+    return [json.loads(fields[b"data"]) for _, fields in await redis.xrange(stream)]
+
+
+# ── the command itself ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_help_lists_every_command_in_a_sensible_order(nous: Nous) -> None:
+    shown = (await nous("--help")).stdout
+    names = ("demo", "up", "work", "migrate", "publish", "wait", "status", "workers", "facts", "explain", "censor")
+    places = [shown.index(f" {name} ") for name in names]
+    assert places == sorted(places)
+    assert len(shown.splitlines()) < 45
+
+
+def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
+    heavy = {"sqlalchemy", "numpy", "faststream", "pydantic", "redis", "structlog", "alembic"}
+    code = f"import sys, nous.cli; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["publish", "fact_lerned", "a=b"], "did you mean fact_learned?"),
+        (["publish", FACT], "say what to publish"),
+        (["publish", FACT, "--file", "/nowhere.jsonl"], "/nowhere.jsonl cannot be read: no such file"),
+        (["publish", FACT, "--file", "/"], "is a directory"),
+        (["publish", FACT, "content"], "'content' is not key=value"),
+        (["publish", FACT, "contnet=x"], "no field 'contnet' (did you mean content?)"),
+        (["publish", FACT, "content=x"], "agent_id: field required"),
+        (["publish", FACT, "content=x", "agent_id=a", "confidence=2"], "confidence: input should be less than or equal to 1, got '2'"),
+        (["publish", FACT, "content=x", "content=y"], "content is given twice"),
+        (["work", "dedup"], "the workers are censor_escalator and deduplicator"),
+        (["explain", "fact", "zz"], "'zz' is not an id"),
+        (["explain", "fact", "abc"], "too short to mean one id"),
+        (["explain", "fact", "abcdef"], "no fact came of 'abcdef'"),
+        (["explain", "fact", "abcdef", "--agent", "b"], "no fact of agent 'b' came of 'abcdef'"),
+        (["explain", "censor", "abcdef"], "there is no censor 'abcdef'"),
+        (["censor", "relax", "abcdef", "--reason", "x"], "there is no censor 'abcdef'"),
+        (["censor", "add", "--agent", "", "--pattern", "p", "--reason", "r"], "--agent does not do"),
+    ],
+)
+async def test_a_mistake_is_one_sentence_and_exit_code_2(nous: Nous, words: list[str], told: str) -> None:
+    result = await nous(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("nous: ")
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("env", "code", "told"),
+    [
+        ({"NOUS_REDIS_URL": ""}, 2, "NOUS_DATABASE_URL is set and NOUS_REDIS_URL is not"),
+        ({"NOUS_REDIS_URL": "", "NOUS_DATABASE_URL": ""}, 2, "nothing runs in "),
+        ({"NOUS_REDIS_URL": "localhost:6379"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
+        ({"NOUS_DATABASE_URL": "localhost"}, 2, "NOUS_DATABASE_URL is not a Postgres URL"),
+        ({"NOUS_EMBEDDER": "bert"}, 2, "NOUS_EMBEDDER is set to 'bert'"),
+        ({"NOUS_DATABASE_URL": "postgresql://nous:x@127.0.0.1:1/nous"}, 3, "Postgres is not answering"),
+    ],
+)
+async def test_a_stack_that_cannot_be_reached_is_one_sentence(nous: Nous, env: dict[str, str], code: int, told: str) -> None:
+    result = await nous("status", **env)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+async def test_a_redis_that_is_away_is_an_outage(nous: Nous) -> None:
+    result = await nous("publish", FACT, "agent_id=a", "content=x", NOUS_REDIS_URL="redis://127.0.0.1:1")
+    assert result.exit_code == 3
+    assert "Redis is not answering" in result.stderr
+
+
+async def test_a_database_that_was_never_migrated_says_what_to_run_and_migrate_does_it(nous: Nous, stack: embedded.Stack) -> None:
+    connection = await asyncpg.connect(stack.database_url)
+    await connection.execute("DROP DATABASE IF EXISTS bare WITH (FORCE)")
+    await connection.execute("CREATE DATABASE bare")
+    bare = f"{stack.database_url.rpartition('/')[0]}/bare"
+    try:
+        refused = await nous("facts", NOUS_DATABASE_URL=bare)
+        assert (refused.exit_code, "run: nous migrate" in refused.stderr) == (2, True)
+        assert (await nous.json("migrate", NOUS_DATABASE_URL=bare))["applied"]
+        assert "the database is current" in (await nous("migrate", NOUS_DATABASE_URL=bare)).stdout
+        assert await nous.json("facts", NOUS_DATABASE_URL=bare) == []
+    finally:
+        await connection.execute("DROP DATABASE bare WITH (FORCE)")
+        await connection.close()
+
+
+# ── publish ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_bad_lines_are_told_with_their_numbers_and_the_rest_is_sent(nous: Nous, redis: Redis, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text("\n".join([a_line("one"), "not json", "", '{"agent_id": "a", "content": "no id"}', "[]", a_line("two")]))
+    result = await nous("publish", FACT, "--file", str(file))
+    assert result.exit_code == 1
+    assert [line.split(": ")[0] for line in result.stderr.splitlines()] == ["line 2", "line 4", "line 5"]
+    assert "fact_id: field required" in result.stderr
+    assert "2 events sent to fact_learned, 3 rejected" in result.stdout
+    assert [event["content"] for event in await sent(redis)] == ["one", "two"]
+
+
+async def test_a_line_is_sent_as_it_was_written_with_the_id_a_retry_would_have(nous: Nous, redis: Redis) -> None:
+    with_id, without = a_line("one", event_id="mine", mood="good"), a_line("two", mood="bad")
+    for _ in range(2):
+        assert (await nous("publish", FACT, "--file", "-", stdin=f"{with_id}\r\n{without}\n")).exit_code == 0
+    first, second, *again = await sent(redis)
+    assert (first["event_id"], first["mood"]) == ("mine", "good")
+    assert (second["mood"], "occurred_at" in second) == ("bad", False)
+    assert [one["event_id"] for one in again] == ["mine", second["event_id"]]
+
+
+async def test_a_trigger_without_an_id_is_new_each_time(nous: Nous, redis: Redis) -> None:
+    line = json.dumps({"censor_id": str(ids.new()), "agent_id": "a", "was_blocked": False})
+    await nous("publish", "censor_triggered", "--file", "-", stdin=f"{line}\n{line}\n")
+    first, second = await sent(redis, "censor_triggered")
+    assert first["event_id"] != second["event_id"]
+
+
+async def test_every_sent_event_has_its_ids_in_json_and_by_line(nous: Nous, redis: Redis) -> None:
+    lines = "\n".join([a_line("one"), "{}", a_line("two")])
+    told = await nous("publish", FACT, "--file", "-", "--json", stdin=lines)
+    data = json.loads(told.stdout)
+    assert (data["stream"], data["sent"], data["rejected"], data["rejects"][0]["line"]) == (FACT, 2, 1, 2)
+    entries = [entry.decode() for entry, _ in await redis.xrange(FACT)]
+    assert [(one["line"], one["entry_id"]) for one in data["events"]] == [(1, entries[0]), (3, entries[1])]
+    by_line = await nous("publish", FACT, "--file", "-", "--ids", stdin=lines)
+    assert [line.split()[0] for line in by_line.stdout.splitlines()] == [one["event_id"] for one in data["events"]]
+    assert "2 events sent" in by_line.stderr
+
+
+async def test_an_empty_file_sends_nothing_and_is_no_mistake(nous: Nous) -> None:
+    result = await nous("publish", FACT, "--file", "-", "--json", stdin="\n\n")
+    assert (result.exit_code, json.loads(result.stdout)["sent"]) == (0, 0)
+
+
+async def test_a_line_longer_than_any_event_is_rejected_alone(nous: Nous, redis: Redis) -> None:
+    result = await nous("publish", FACT, "--file", "-", stdin=f"{a_line('one')}\n{a_line('x' * 6_000_000)}\n{a_line('two')}")
+    assert (result.exit_code, "line 2: the line has 6,000," in result.stderr) == (1, True)
+    assert [event["content"] for event in await sent(redis)] == ["one", "two"]
+
+
+async def test_thousands_of_lines_arrive_in_order(nous: Nous, redis: Redis) -> None:
+    lines = "\n".join(a_line(f"fact {number}", event_id=str(number)) for number in range(3_210))
+    assert "3,210 events sent" in (await nous("publish", FACT, "--file", "-", stdin=lines)).stdout
+    assert [event["event_id"] for event in await sent(redis)] == [str(number) for number in range(3_210)]
+
+
+async def test_key_value_reads_each_field_by_its_type_and_makes_a_fact_id(nous: Nous, redis: Redis) -> None:
+    told = await nous.json("publish", FACT, "agent_id=7", "content=2 = 1 + 1", "confidence=0.9")
+    assert await sent(redis) == [
+        {"fact_id": told["fact_id"], "agent_id": "7", "content": "2 = 1 + 1", "confidence": 0.9, "event_id": told["event_id"]}
+    ]
+    result = await nous("publish", "censor_triggered", "agent_id=7", "was_blocked=true", f"censor_id={ids.new()}")
+    (trigger,) = await sent(redis, "censor_triggered")
+    assert (trigger["was_blocked"], trigger["event_id"] in result.stdout) == (True, True)
+
+
+async def test_an_event_nobody_listens_to_is_sent_with_a_note(nous: Nous) -> None:
+    result = await nous("publish", "episode_closed", "agent_id=a", f"episode_id={ids.new()}")
+    assert (result.exit_code, "no worker listens on episode_closed" in result.stderr) == (0, True)
+
+
+# ── wait and status ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_wait_says_what_is_left_when_the_time_is_over(nous: Nous) -> None:
+    await nous("publish", FACT, "agent_id=a", "content=x")
+    result = await nous("wait", "--timeout", "0")
+    assert result.exit_code == 1
+    assert "deduplicator: 1 unread; no deduplicator is running" in result.stderr
+    told = await nous("wait", "--timeout", "0", "--json")
+    assert json.loads(told.stdout) == {"settled": False, "left": ["deduplicator: 1 unread; no deduplicator is running"]}
+
+
+@pytest.mark.usefixtures("working")
+async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(nous: Nous) -> None:
+    await nous("publish", FACT, "agent_id=a", "content=x")
+    await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={ids.new()}")
+    assert (await nous("wait")).exit_code == 0
+    seen = await nous.json("status")
+    escalator, deduplicator = seen["workers"]
+    assert (seen["settled"], seen["outbox"]) == (True, 0)
+    assert {name: escalator[name] for name in ("worker", "stream", "lag", "pending", "retrying", "parked")} == {
+        "worker": "censor_escalator",
+        "stream": "censor_triggered",
+        "lag": 0,
+        "pending": 0,
+        "retrying": 0,
+        "parked": 1,
+    }
+    assert (deduplicator["worker"], deduplicator["parked"], deduplicator["seen_s"] < 15) == ("deduplicator", 0, True)
+    shown = (await nous("status")).stdout
+    assert [line.split()[0] for line in shown.splitlines()] == ["worker", "censor_escalator", "deduplicator", "1"]
+    assert "1 parked by censor_escalator: in censor_triggered.parked" in shown
+
+
+async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous, database: Database) -> None:
+    async with database.queue() as db:
+        row = retries.Retry("deduplicator", "a", "e", FACT, "1-0", b"{}", 1, clock.now(), "the embedder is away", clock.now())
+        await retries.set_aside(db, [row])
+    shown = (await nous("status")).stdout
+    assert "the longest waits because of: the embedder is away" in shown
+    assert "No worker is running" in shown
+    assert "retrying" in (await nous("wait", "--timeout", "0")).stderr
+
+
+async def test_workers_are_shown_from_their_own_table(nous: Nous) -> None:
+    told = await nous.json("workers")
+    assert [one["worker"] for one in told] == list(workers.table())
+    assert told[1] == {
+        "worker": "deduplicator",
+        "stream": FACT,
+        "does": workers.table()["deduplicator"].does,
+        "outcomes": ["stored", "confirmed", "mentioned", "skipped", "parked"],
+        "publishes": ["fact_stored", "fact_confirmed"],
+    }
+    assert "censor_escalated" in (await nous("workers")).stdout
+
+
+# ── facts and explain ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+async def two_ports(nous: Nous, working: None) -> dict[str, str]:
+    """A port, told twice, and another port; the ids they were published under, by content."""
+    told = {}
+    for content, provenance in (("port 5432", "user_stated"), ("PORT  5432", "assistant_derived"), ("port 5433", "user_stated")):
+        words = ("publish", FACT, "agent_id=a", f"content={content}", f"provenance={provenance}", "confidence=0.9", "source=test")
+        told[content] = (await nous.json(*words))["fact_id"]
+        assert (await nous("wait")).exit_code == 0
+    return told
+
+
+async def test_facts_show_every_wording_of_every_fact(nous: Nous, two_ports: dict[str, str]) -> None:
+    await nous("publish", FACT, "agent_id=b", "content=port 5432")
+    await nous("wait")
+    told = await nous.json("facts", "--agent", "a")
+    assert [fact["content"] for fact in told] == ["port 5432", "port 5433"]
+    fact = told[0]
+    assert (fact["fact_id"], fact["agent_id"], fact["active"], fact["superseded_by"]) == (two_ports["port 5432"], "a", True, None)
+    assert (fact["confirmation_count"], fact["provenance"], fact["confidence"]) == (1, "user_stated", 0.9)
+    assert (fact["subject"], fact["valid_to"], bool(fact["valid_from"])) == (None, None, True)
+    assert [(one["content"], one["fact_id"], one["outcome"], one["similarity"]) for one in fact["mentions"]] == [
+        ("port 5432", two_ports["port 5432"], "stored", 1.0),
+        ("PORT  5432", two_ports["PORT  5432"], "confirmed", 1.0),
+    ]
+    assert {"event_id", "source", "provenance", "confidence", "occurred_at"} <= fact["mentions"][0].keys()
+    assert {one["agent_id"] for one in await nous.json("facts")} == {"a", "b"}
+    assert len(await nous.json("facts", "--limit", "1")) == 1
+
+
+async def test_facts_are_a_line_each_in_a_pipe_and_a_table_on_a_terminal(nous: Nous, two_ports: dict[str, str]) -> None:
+    piped = (await nous("facts")).stdout.splitlines()
+    assert [line.split("\t")[:4] for line in piped] == [
+        [two_ports["port 5432"], "a", "×2", "user_stated"],
+        [two_ports["port 5433"], "a", "×1", "user_stated"],
+    ]
+    shown = (await nous("facts", FORCE_COLOR="1", COLUMNS="60")).stdout
+    assert two_ports["port 5432"] in shown
+    assert max(map(len, _plain(shown).splitlines())) <= 60
+    assert "\x1b[1;32m" in shown
+    assert "\x1b[1;32m" not in (await nous("facts", FORCE_COLOR="1", NO_COLOR="1")).stdout
+
+
+@pytest.mark.usefixtures("working")
+async def test_what_an_agent_said_is_shown_and_never_obeyed(nous: Nous) -> None:
+    await nous("publish", FACT, "--file", "-", stdin=a_line("[red]a\x1b[2Jb[/red]\nc\u202ed"))
+    await nous("wait")
+    shown = (await nous("facts")).stdout
+    assert "[red]a�[2Jb[/red] c�d" in shown
+
+
+async def test_explain_tells_each_event_with_the_guards_finding(nous: Nous, two_ports: dict[str, str]) -> None:
+    told = await nous.json("explain", "fact", two_ports["port 5432"])
+    steps = [(step["outcome"], step["mention"]["content"]) for step in told["story"]]
+    assert steps == [("stored", "port 5432"), ("confirmed", "PORT  5432")]
+    assert [name.partition(":")[0] for step in told["story"] for name in step["published"]] == ["fact_stored", "fact_confirmed"]
+    (beside,) = told["stored_beside"]
+    assert (beside["about"], beside["candidates"][0]["guard"]) == (two_ports["port 5433"], "number 5432 ≠ 5433")
+    shown = (await nous("explain", "fact", two_ports["port 5433"])).stdout
+    assert "almost merged" in shown
+    assert "near 1.000 “port 5432”  number 5432 ≠ 5433" in shown
+
+
+async def test_explain_takes_any_id_it_was_published_under_or_the_beginning_of_one(nous: Nous, two_ports: dict[str, str]) -> None:
+    for written in (two_ports["PORT  5432"], two_ports["PORT  5432"][:8].upper(), two_ports["port 5432"][:14]):
+        assert (await nous.json("explain", "fact", written))["fact"]["fact_id"] == two_ports["port 5432"]
+
+
+@pytest.mark.usefixtures("working")
+async def test_an_id_that_fits_several_facts_is_asked_back(nous: Nous) -> None:
+    one = UUID(int=0xABCDEF << 104)
+    for agent in ("a", "b"):
+        await nous("publish", FACT, f"agent_id={agent}", f"fact_id={one}", "content=x")
+    await nous("wait")
+    result = await nous("explain", "fact", "abcdef")
+    assert (result.exit_code, "fits several facts" in result.stderr) == (2, True)
+    assert (await nous.json("explain", "fact", "abcdef", "--agent", "b"))["fact"]["agent_id"] == "b"
+
+
+# ── censors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ADD = ("censor", "add", "--agent", "a", "--pattern", "rm -rf", "--reason", "it deletes", "--threshold", "2")
+
+
+async def test_what_a_person_decides_is_an_event_with_a_receipt(nous: Nous, database: Database, redis: Redis) -> None:
+    added = await nous.json(*ADD)
+    assert (added["severity"], added["activation_count"]) == ("warn", 0)
+    async with database.overview() as db:
+        (receipt,) = await receipts.about(db, "a", UUID(added["censor_id"]))
+        assert await outbox.count_unpublished(db) == 0
+    assert (receipt.worker, receipt.stream, receipt.outcome, receipt.reason) == ("operator", "censor_added", "added", "it deletes")
+    (event,) = await sent(redis, "censor_added")
+    assert (event["event_id"], event["censor_id"]) == (receipt.event_id, added["censor_id"])
+
+
+async def test_a_decision_made_while_redis_is_away_waits_in_the_outbox(nous: Nous, database: Database) -> None:
+    assert (await nous(*ADD, NOUS_REDIS_URL="redis://127.0.0.1:1")).exit_code == 0
+    async with database.overview() as db:
+        assert await outbox.count_unpublished(db) == 1
+    assert "outbox: 1 event to publish" in (await nous("wait", "--timeout", "0")).stderr
+
+
+@pytest.mark.usefixtures("working")
+async def test_a_block_is_relaxed_to_a_warning_that_counts_anew(nous: Nous) -> None:
+    censor = (await nous.json(*ADD))["censor_id"]
+
+    async def fire() -> None:
+        await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={censor}", "matched_text=rm -rf /")
+        assert (await nous("wait")).exit_code == 0
+
+    async def severity() -> str:
+        return str((await nous.json("censor", "list", "--agent", "a"))[0]["severity"])
+
+    await fire()
+    await fire()
+    assert await severity() == "block"
+    relaxed = await nous.json("censor", "relax", censor[:8], "--reason", "too eager")
+    assert (relaxed["severity"], relaxed["counted_from"], relaxed["relaxed_reason"]) == ("warn", 2, "too eager")
+    await fire()
+    assert await severity() == "warn"
+    await fire()
+    assert await severity() == "block"
+    told = await nous.json("explain", "censor", censor)
+    assert [step["outcome"] for step in told["story"]] == ["added", "counted", "escalated", "relaxed", "counted", "escalated"]
+    assert told["story"][3]["evidence"]["before"]["severity"] == "block"
+    shown = (await nous("explain", "censor", censor)).stdout
+    assert "relaxed" in shown
+    assert "on “rm -rf /”" in shown
+
+
+@pytest.mark.parametrize(("severity", "told"), [("warn", "only warns"), ("absolute", "an absolute censor is never relaxed")])
+async def test_only_a_block_can_be_relaxed(nous: Nous, severity: str, told: str) -> None:
+    censor = (await nous.json(*ADD, "--severity", severity))["censor_id"]
+    result = await nous("censor", "relax", censor, "--reason", "x")
+    assert (result.exit_code, told in result.stderr) == (2, True)
+
+
+async def test_a_censor_id_is_added_once(nous: Nous) -> None:
+    chosen = str(ids.new())
+    assert (await nous.json(*ADD, "--id", chosen))["censor_id"] == chosen
+    assert (await nous(*ADD, "--id", chosen)).exit_code == 2
+    assert "rm -rf" in (await nous("censor", "list")).stdout
+
+
+def _plain(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown)

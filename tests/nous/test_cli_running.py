@@ -1,0 +1,120 @@
+"""`nous up` and `nous work` as whole processes: what they say, how others find them, how they stop."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from redis.asyncio import Redis
+
+from nous import embedded
+from tests.conftest import until
+from workers.runtime import streams
+
+NOUS = str(Path(sys.executable).with_name("nous"))
+WITHIN_S = 60.0
+
+
+def environment(**over: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NOUS_")}
+    return kept | {"NOUS_EMBEDDER": "zero", **over}
+
+
+@asynccontextmanager
+async def started(*words: str, env: dict[str, str]) -> AsyncIterator[Process]:
+    """The command, running for the block, and gone after it whatever happens."""
+    process = await asyncio.create_subprocess_exec(NOUS, *words, env=env, stdout=PIPE, stderr=PIPE)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def ran(*words: str, env: dict[str, str]) -> tuple[int | None, str, str]:
+    async with started(*words, env=env) as process, asyncio.timeout(WITHIN_S):
+        out, err = await process.communicate()
+        return process.returncode, out.decode(), err.decode()
+
+
+async def lines_until(process: Process, wanted: str) -> list[str]:
+    """What it has printed, up to the line that begins so."""
+    assert process.stdout
+    lines: list[str] = []
+    async with asyncio.timeout(WITHIN_S):
+        while not lines or not lines[-1].startswith(wanted):
+            line = await process.stdout.readline()
+            assert line, f"it ended after {lines}"
+            lines.append(line.decode().rstrip("\n"))
+    return lines
+
+
+async def stopped(process: Process, how: signal.Signals) -> tuple[int | None, str, str]:
+    process.send_signal(how)
+    async with asyncio.timeout(WITHIN_S):
+        out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_up_says_where_it_runs_is_found_by_others_and_stops_on_ctrl_c(tmp_path: Path) -> None:
+    env = environment(NOUS_HOME=str(tmp_path / "home"))
+    async with started("up", env=env) as up:
+        lines = await lines_until(up, "Running.")
+        stack = embedded.find(tmp_path / "home")
+        assert stack
+        assert lines[:2] == [f"Redis     {stack.redis_url}", f"Postgres  {stack.database_url}"]
+        assert any(line.startswith("deduplicator ") for line in lines)
+
+        code, _, told = await ran("up", env=env)
+        assert (code, "runs already" in told, len(told.splitlines())) == (2, True, 1)
+        assert (await ran("publish", "fact_learned", "agent_id=a", "content=x", env=env))[0] == 0
+        assert (await ran("wait", env=env))[0] == 0
+        assert [fact["content"] for fact in json.loads((await ran("facts", "--json", env=env))[1])] == ["x"]
+
+        code, out, err = await stopped(up, signal.SIGINT)
+        assert (code, out) == (0, f"stopped; the data stays in {tmp_path / 'home'}\n")
+        assert "Traceback" not in err
+    assert embedded.find(tmp_path / "home") is None
+
+
+async def test_up_stops_on_sigterm_while_it_is_still_starting(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with started("up", env=environment(NOUS_HOME=str(home))) as up:
+
+        async def has_begun() -> bool:
+            return (home / "postgres").exists()
+
+        await until(has_begun, what="the start of Postgres")
+        code, _, err = await stopped(up, signal.SIGTERM)
+        assert (code, "Traceback" in err) == (0, False)
+
+
+async def test_work_does_what_it_is_told_and_finishes_on_sigterm(stack: embedded.Stack, database_url: str, redis: Redis) -> None:
+    env = environment(NOUS_DATABASE_URL=database_url, NOUS_REDIS_URL=stack.redis_url)
+    body = b'{"fact_id": "9ca4a224-2bf8-5e7e-8f1c-29f7464b0b1e", "agent_id": "a", "content": "x"}'
+    await streams.append(redis, [("fact_learned", body)])
+    async with started("work", "deduplicator", env=env) as work:
+
+        async def is_consumed() -> bool:
+            state = await streams.group_state(redis, "fact_learned", "deduplicator")
+            return (state.lag, state.pending) == (0, 0)
+
+        await until(is_consumed, within_s=WITHIN_S, what="the event")
+        code, _, err = await stopped(work, signal.SIGTERM)
+    assert (code, "Traceback" in err) == (0, False)
+    assert "workers.stopped" in err
+    assert not await redis.exists("censor_triggered")
+
+
+async def test_work_says_what_to_run_when_the_database_was_never_migrated(stack: embedded.Stack, redis: Redis) -> None:
+    bare = f"{stack.database_url.rpartition('/')[0]}/postgres"
+    code, out, err = await ran("work", env=environment(NOUS_DATABASE_URL=bare, NOUS_REDIS_URL=stack.redis_url))
+    assert (code, out) == (2, "")
+    assert "run: nous migrate" in err
+    assert "Traceback" not in err

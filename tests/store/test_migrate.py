@@ -1,0 +1,181 @@
+"""Bringing a database to its shape: once, by one of several at once, back and forth; and one embedder's vectors in one table."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection
+
+from nous.embedded import Stack
+from nous.errors import Misconfigured
+from store import embedders, facts
+from store import migrate as migrating
+from store.database import Database, engine
+from store.embedders import Registered
+from store.migrate import migrate
+from tests.factories import a_fact
+from tests.store.conftest import a_database, run
+
+HEAD = ["0001"]
+
+
+@pytest.fixture
+async def empty(stack: Stack) -> AsyncIterator[str]:
+    """A database with pgvector in it and nothing else."""
+    async with a_database(stack, "template1") as url:
+        yield url
+
+
+async def shape(url: str) -> list[str]:
+    """Everything of ours that is in the database: tables, columns, indexes, policies, functions."""
+    connection = await asyncpg.connect(url)
+    rows = await connection.fetch(
+        """
+SELECT 'column ' || attrelid::regclass || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull AS what
+  FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
+ WHERE nspname IN ('heart', 'bus') AND attnum > 0
+UNION ALL SELECT 'policy ' || schemaname || tablename || policyname || roles::text || qual FROM pg_policies
+UNION ALL SELECT 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+  FROM pg_constraint WHERE connamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('heart', 'bus'))
+UNION ALL SELECT 'rights ' || table_schema || table_name || grantee || privilege_type FROM information_schema.role_table_grants
+ WHERE table_schema IN ('heart', 'bus')
+UNION ALL SELECT 'function ' || oid::regprocedure FROM pg_proc WHERE pronamespace = to_regnamespace('heart')
+ORDER BY 1"""
+    )
+    await connection.close()
+    return [row["what"] for row in rows]
+
+
+async def test_an_empty_database_is_brought_to_shape_and_the_second_time_nothing_happens(empty: str) -> None:
+    assert await migrate(empty, embedder="zero", dimension=512) == HEAD
+    made = await shape(empty)
+    assert await migrate(empty, embedder="zero", dimension=512) == []
+    assert await shape(empty) == made
+    database = Database(empty, pool=1)
+    async with database.write(["a"]) as db:
+        await facts.insert(db, [a_fact(agent_id="a")])
+    await database.close()
+
+
+async def test_two_at_once_wait_for_each_other_and_one_of_them_does_it(empty: str) -> None:
+    done = await asyncio.gather(*(migrate(empty, embedder="zero", dimension=512) for _ in range(3)))
+    assert sorted(done) == [[], [], HEAD]
+
+
+async def test_two_databases_of_one_server_may_be_migrated_at_once(stack: Stack) -> None:
+    async with a_database(stack, "template1") as one, a_database(stack, "template1") as other:
+        assert await asyncio.gather(*(migrate(url, embedder="zero", dimension=512) for url in (one, other))) == [HEAD, HEAD]
+
+
+async def test_going_back_and_forth_ends_in_the_same_shape(empty: str) -> None:
+    await migrate(empty, embedder="zero", dimension=512)
+    made = await shape(empty)
+    await _to_revision(empty, "base")
+    assert [what for what in await shape(empty) if "alembic_version" not in what] == []
+    assert await migrate(empty, embedder="zero", dimension=512) == HEAD
+    assert await shape(empty) == made
+
+
+async def test_a_migration_that_fails_leaves_nothing_of_itself(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise ValueError("on the last step")
+
+    monkeypatch.setattr(embedders, "register", broken)
+    with pytest.raises(ValueError, match="on the last step"):
+        await migrate(empty, embedder="zero", dimension=512)
+    assert await shape(empty) == []
+
+
+async def test_a_database_without_pgvector_is_refused_with_the_command_that_adds_it(stack: Stack) -> None:
+    async with a_database(stack, "template0") as url:
+        with pytest.raises(
+            Misconfigured, match=r"no pgvector and this login may not add it \(.*permission denied.*\).*CREATE EXTENSION vector;"
+        ):
+            await migrate(url, embedder="zero", dimension=512)
+        assert await shape(url) == []
+
+
+async def test_a_server_that_is_not_there_and_a_database_that_is_not_are_named() -> None:
+    with pytest.raises(Exception, match="Postgres is not answering"):
+        await migrate("postgresql://nous:secret@127.0.0.1:1/nous", embedder="zero", dimension=512)
+
+
+async def _to_revision(url: str, revision: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrating._FOLDER))
+
+    def go(connection: Connection) -> None:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+
+    owner = engine(url, pool=1)
+    async with owner.begin() as connection:
+        await connection.run_sync(go)
+    await owner.dispose()
+
+
+# ── embedders ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def active(url: str) -> Registered:
+    database = Database(url, pool=1)
+    async with database.read([]) as db:
+        found = await embedders.active(db)
+    await database.close()
+    return found
+
+
+async def test_the_first_embedder_is_the_active_one_and_stays_it(empty: str) -> None:
+    for name, dimension in (("first", 8), ("second", 16), ("first", 8)):
+        await migrate(empty, embedder=name, dimension=dimension)
+        found = await active(empty)
+        assert (found.name, found.dimension) == ("first", 8)
+
+
+async def test_names_that_look_alike_get_tables_of_their_own(empty: str) -> None:
+    names = ["bge-m3", "bge_m3", "BGE M3", "x" * 60, "x" * 61, "咖啡", "'; DROP SCHEMA heart;--"]
+    for name in names:
+        await migrate(empty, embedder=name, dimension=8)
+    database = Database(empty, pool=1)
+    async with database.overview() as db:
+        tables = await run(db, "SELECT table_name FROM heart.embedders")
+        for table in tables:
+            assert await run(db, f"SELECT vector FROM {table}") == []
+    await database.close()
+    assert len(set(tables)) == len(names)
+
+
+async def test_a_known_embedder_with_another_dimension_keeps_its_column_for_the_start_to_refuse(empty: str) -> None:
+    for dimension in (8, 16):
+        await migrate(empty, embedder="first", dimension=dimension)
+    with pytest.raises(Misconfigured, match=r"vectors of 8 numbers and the embedder 'first' gives 16"):
+        embedders.same(await active(empty), name="first", dimension=16)
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension", "sentence"),
+    [
+        ("other", 512, r"are of the embedder 'zero' and this worker is set to 'other'.*Set NOUS_EMBEDDER back, or use another database"),
+        ("other", 384, r"are of the embedder 'zero' and this worker is set to 'other'"),
+        ("zero", 384, r"holds vectors of 512 numbers and the embedder 'zero' gives 384.*or use another database"),
+    ],
+)
+def test_an_embedder_whose_vectors_do_not_belong_is_refused_with_both_sides(name: str, dimension: int, sentence: str) -> None:
+    with pytest.raises(Misconfigured, match=sentence):
+        embedders.same(Registered(name="zero", dimension=512, table="heart.vectors_zero"), name=name, dimension=dimension)
+
+
+def test_the_embedder_of_the_store_is_accepted() -> None:
+    embedders.same(Registered(name="zero", dimension=512, table="heart.vectors_zero"), name="zero", dimension=512)
+
+
+async def test_a_database_that_knows_no_embedder_asks_for_the_migration(empty: str) -> None:
+    await migrate(empty, embedder="zero", dimension=512)
+    connection = await asyncpg.connect(empty)
+    await connection.execute("DELETE FROM heart.embedders")
+    await connection.close()
+    with pytest.raises(Misconfigured, match="knows no embedder yet; run: nous migrate"):
+        await active(empty)
