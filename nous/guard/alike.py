@@ -5,8 +5,6 @@ Only what is certain. `sold 12 March tickets` and `sold March 12 tickets` are tw
 
 import re
 
-from nous.text import WORD
-
 from . import english
 
 ARTICLE = "a / the"  # the key of an article that may be swapped for another
@@ -38,10 +36,12 @@ def as_in_english(keys: list[str], pieces: list[str]) -> list[str]:
     """Number words, thousands, `&` and articles made alike, as far as they are certain."""
     alike = [english.CERTAIN.get(key, key) for key in keys]
     for at, key in enumerate(keys):
-        if key in english.ARTICLES and _is_article(keys, pieces, at):
+        if key in english.ARTICLES and _is_article(alike, pieces, at):
             alike[at] = ARTICLE
         elif "," in key and _THOUSANDS.fullmatch(key):
             alike[at] = key.replace(",", "")
+        elif "-" in key and (number := english.NUMBERS.get(key.partition("-")[0])) and key == alike[at]:
+            alike[at] = number + key[key.index("-") :]
     return alike
 
 
@@ -49,7 +49,7 @@ def _is_article(keys: list[str], pieces: list[str], at: int) -> bool:
     """Whether `a` or `the` stands before what it may be swapped before, and is no name, as in `they chose A team`."""
     behind = keys[at + 1] if at + 1 < len(keys) else ""
     is_name = pieces[at] == "A" and at > 0 and pieces[at - 1][:1].islower()
-    return not is_name and behind not in english.ARTICLE_MATTERS_BEFORE and (behind.isalpha() or WORD.fullmatch(behind) is not None)
+    return behind[:1].isalnum() and not is_name and behind not in english.ARTICLE_MATTERS_BEFORE
 
 
 def with_dates(keys: list[str], pieces: list[str]) -> tuple[list[str], list[str]]:

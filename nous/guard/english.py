@@ -35,7 +35,7 @@ def is_english(words: set[str]) -> bool:
 ARTICLES = frozenset({"a", "an", "the"})
 # Before these an article is a word like any other: few is not a few, in a week not in the week, a number of not the number of.
 ARTICLE_MATTERS_BEFORE = words(
-    "few little bit lot only most more less least last next past previous following other another same first second third fourth fifth"
+    "few little bit lot only most more less least last next past previous following other another same second 1st 2nd 3rd 4th 5th"
     " number majority minority couple half quarter time better worse best worst one and or is was are were to in second minute hour"
     " day week month year decade century moment while hundred thousand million dozen total average sole"
 )

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from nous.guard import agree
+from nous.guard import agree, reading, words
 from nous.guard.findings import DECISIVE, KINDS
-from nous.guard import reading, words
 from nous.text import content_hash
 
 MUST_NOT_AGREE = """
@@ -232,6 +231,8 @@ She lives in the U.S. | She lives in the US
 She lives in the us | She lives in the US
 # numbers, quantities, dates
 She has five dogs | She has 5 dogs
+The two of them took a five-day trip | The 2 of them took a 5-day trip
+The first of them left | The 1st of them left
 She is the third speaker of the day | She is the 3rd speaker of the day
 There were 1,200 users at the start | There were 1200 users at the start
 She takes 10mg of it | She takes 10 mg of it

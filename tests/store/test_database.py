@@ -396,3 +396,22 @@ async def test_a_mistake_of_ours_is_no_outage_keeps_its_own_error_and_is_not_its
         seen.add(id(chain))
         chain = chain.__cause__
     await _written(database, ["a"])
+
+
+async def test_a_login_that_is_no_member_of_the_worker_role_is_told_what_to_grant(stack: Stack, template: str, database: Database) -> None:
+    async with a_database(stack, template) as url:
+        owner = await asyncpg.connect(url)
+        await owner.execute("CREATE ROLE stranger LOGIN PASSWORD 'secret'")
+        await owner.close()
+        stranger = Database(url.replace(url.split("//")[1].split("@")[0], "stranger:secret"), pool=1)
+        with pytest.raises(Misconfigured, match="GRANT nous_worker, nous_operator TO"):
+            async with stranger.read(["a"]) as db:
+                await facts.listed(db, agent="a", inactive=False, limit=1)
+        await stranger.close()
+    await _forget_role(stack, "stranger")
+
+
+async def _forget_role(stack: Stack, role: str) -> None:
+    owner = await asyncpg.connect(stack.database_url)
+    await owner.execute(f"DROP ROLE {role}")
+    await owner.close()

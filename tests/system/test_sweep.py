@@ -32,7 +32,7 @@ listen.__module__ = "workers.listener"
 def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A worker on `fact_stored`, and a sweep that does not wait a minute."""
     workers.table()["listener"] = Worker(on=FactStored, write=listen, outcomes=("heard",))
-    for name in ("LEFT_BEHIND_AFTER", "UNANSWERED_AFTER"):
+    for name in ("UNANSWERED_AFTER",):
         monkeypatch.setattr(sweep, name, timedelta(0))
     monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.05)
     yield
