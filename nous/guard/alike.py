@@ -25,7 +25,7 @@ def without_elided(keys: list[str], pieces: list[str]) -> tuple[list[str], list[
         if key == "'s":
             keys[at] = "has" if behind in english.HAS_BEFORE else "is"
         silent = (key == "that" and before in english.SAYING and behind in english.SUBJECTS) or (
-            key == "located" and before in english.BE and behind in {"in", "at", "on"}
+            key == "located" and before in {"is", "are"} and behind in {"in", "at", "on"}
         )
         if not silent:
             kept.append(at)

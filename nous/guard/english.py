@@ -146,7 +146,12 @@ SAYING = words(
 SPEAKERS = words("i me my mine myself we us our ours you your yours here now today tomorrow yesterday this these")
 PLAYING = words("play plays played playing")
 SUBJECTS = words("he she they we i")
-BE = words("is are was were be been being")
+
+# Before these a dash between two words only pauses; before any other it may say `to`, as in breakfast – dinner.
+PAUSED_BEFORE = words(
+    "a an the and but so yet because since although though which who whose where when while if he she it they we i you his her its their"
+    " our my your this that these those especially including mostly mainly even"
+)
 
 # Words that stand in a row of their own kind: between two of them a hyphen says `to`.
 IN_A_ROW = (

@@ -184,5 +184,5 @@ def _scripts(keys: tuple[str, ...]) -> set[str]:
 
 def _shown(pieces: Sequence[str], keys: Sequence[str]) -> str:
     """The pieces as they would be written, or their keys where a piece is shared with a neighbour."""
-    shown = [piece for piece in pieces if piece] or list(keys)
+    shown = [bare for piece in pieces if (bare := piece.removesuffix(","))] or list(keys)
     return ("" if all(len(piece) == 1 and not piece.isascii() for piece in shown) else " ").join(shown)

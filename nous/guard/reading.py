@@ -15,7 +15,6 @@ class Reading(NamedTuple):
     keys: tuple[str, ...]
     pieces: tuple[str, ...]
     is_english: bool
-    is_shouting: bool
 
 
 _HAN_TITLE = re.compile("(?:(?![我你您咱俺私僕君])[\u30a1-\u30ff\u3400-\u9fff])+")
@@ -40,7 +39,7 @@ def read(text: str, is_english: bool) -> Reading:
         keys = as_in_english(keys, pieces)
     if words.has_dash or not found.isdisjoint(english.MONTHS):
         keys, pieces = with_dates(keys, pieces)
-    return Reading(tuple(keys), tuple(pieces), is_english, words.is_shouting)
+    return Reading(tuple(keys), tuple(pieces), is_english)
 
 
 def _with_speaking_signs(words: Words, keys: list[str], pieces: list[str], *, is_english: bool) -> None:

@@ -31,7 +31,7 @@ def _bridge(here: Reading, at: int, there: Reading, opposite: int) -> tuple[int,
         return 1, 0
     if key in _DASHES and here.is_english and _is_pause(here, at):
         return 1, 0
-    if "-" in key and here.is_english and there.is_english and english.is_open_compound(here.pieces[at]):
+    if "-" in key and here.is_english and english.is_open_compound(here.pieces[at]):
         parts = tuple(here.pieces[at].split("-"))
         if there.pieces[opposite : opposite + len(parts)] == parts:
             return 1, len(parts)
@@ -55,9 +55,5 @@ def _may_go(here: Reading, at: int, opposite: int) -> bool:
 
 
 def _is_pause(here: Reading, at: int) -> bool:
-    """Whether this dash only pauses: a small word behind it, and not a step in a row such as Monday – Friday."""
-    if not 0 < at < len(here.keys) - 1:
-        return False
-    before, behind = here.pieces[at - 1], here.pieces[at + 1]
-    is_plain = behind.isalpha() and behind.islower() and before.isalpha() and len(before) > 1
-    return is_plain and before.lower() not in english.IN_A_ROW and behind not in english.IN_A_ROW
+    """Whether this dash only pauses between two words, as a comma would; Monday – Friday is a row."""
+    return 0 < at < len(here.keys) - 1 and here.pieces[at - 1].isalpha() and here.pieces[at + 1] in english.PAUSED_BEFORE

@@ -17,12 +17,11 @@ class Words(NamedTuple):
     """A text as keys, for each key the piece of text it came from, and what stood between them."""
 
     keys: tuple[str, ...]
-    pieces: tuple[str, ...]
+    pieces: tuple[str, ...]  # with a comma behind it where it had one, or the like
     pauses: tuple[int, ...]  # how many keys stand before each comma and the like
     quotes: tuple[tuple[int, int], ...]  # and before the start and the end of each quotation
     has_dash: bool
     is_english: bool
-    is_shouting: bool
 
 
 # Scripts written without spaces are compared character by character.
@@ -64,7 +63,6 @@ def words_of(text: str) -> Words:
         tuple(reader.quotes),
         "-" in formed,
         english.is_english(set(reader.keys)),
-        reader.is_shouting,
     )
 
 
@@ -126,6 +124,7 @@ class _Reader:
             self.core(self.loud(core, before, behind, is_last=is_last))
         if not is_last and not _PAUSES.isdisjoint(behind):
             self.pauses.append(len(self.keys))
+            self.pieces[-1] += ","
         for sign in behind:
             if sign in self.opened:
                 self.quotes.append((self.opened.pop(sign), len(self.keys)))
@@ -142,7 +141,7 @@ class _Reader:
                 self.opened[_QUOTES[sign]] = len(self.keys)
         if not _PAUSES.isdisjoint(chunk):
             self.pauses.append(len(self.keys))
-        if len(chunk) > 1 and _FACE.search(chunk):
+        if (len(chunk) > 1 and _FACE.search(chunk)) or (chunk == ":" and self.before[-1:].isdigit()):
             self.add(chunk, chunk)
         elif "?" in chunk or ("¿" in chunk and "?" not in self.formed):
             self.add("?", "?")

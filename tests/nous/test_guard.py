@@ -39,6 +39,7 @@ The discount is 5% | The discount is 5
 It has fewer than <5 errors | It has fewer than >5 errors
 The office seats 10–20 people | The office seats 10 20 people
 The score was 3:1 | The score was 1:3
+The score was 3 : 1 | The score was 3, 1
 Her number is 555-0199 | Her number is 555-0198
 The loss is (500) | The loss is 500
 He is 6'2" tall | He is 62 tall
@@ -97,6 +98,9 @@ He saw a man-eating shark with her | He saw a man eating shark with her
 He will re-sign with them | He will resign with them
 Open Monday–Friday | Open Monday, Friday
 It's hot | Its hot
+They serve breakfast – dinner every day of the week | They serve breakfast, dinner every day of the week
+They serve breakfast-dinner every day of the week | They serve breakfast, dinner every day of the week
+She was located in Oslo | She was in Oslo
 We're here | Were here
 # code, addresses, identifiers
 Edit src/Foo.py | Edit src/foo.py
