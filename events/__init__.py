@@ -9,7 +9,7 @@ from .episodes import EpisodeClosed
 from .facts import FactConfirmed, FactLearned, FactStored
 from .identity import derived
 from .publish import publish
-from .wire import MAX_BODY_BYTES, MalformedEvent, body_of, decode, encode, entry_time
+from .wire import MAX_BODY_BYTES, MalformedEvent, body_of, decode, encode, entry_time, kept_body
 
 CATALOGUE: dict[str, type[Event]] = {
     kind.stream: kind
@@ -47,5 +47,6 @@ __all__ = [
     "derived",
     "encode",
     "entry_time",
+    "kept_body",
     "publish",
 ]

@@ -56,6 +56,15 @@ def body_of(fields: Mapping[bytes, bytes]) -> bytes:
     raise MalformedEvent(f"the entry has no field 'data' (its fields: {names}); publish one field 'data' holding a JSON object")
 
 
+def kept_body(fields: Mapping[bytes, bytes]) -> bytes:
+    """What is worth keeping of an entry that may be malformed: its body, or all of its fields as JSON when it has none."""
+    for name in (b"data", b"__data__"):
+        if name in fields:
+            return fields[name]
+    shown = {name.decode(errors="backslashreplace"): value.decode(errors="backslashreplace") for name, value in fields.items()}
+    return json.dumps(shown, ensure_ascii=False).encode()
+
+
 def decode(kind: type[Event], body: bytes, entry_id: str) -> Event:
     """The event of class `kind` in `body`, which came as stream entry `entry_id` ("milliseconds-sequence").
 

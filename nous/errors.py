@@ -2,7 +2,8 @@
 
 NousError
 ├── UserMistake          the command line prints it as one sentence and exits with 2
-├── Misconfigured        a setting or a database that cannot work; refused at start
+├── Misconfigured        a setting or a database that cannot work; refused at start, or the process stops and says so
+├── Refused              it can never succeed: the event at fault is parked at once
 ├── Outage               something outside is away (database, broker, embedder, model): wait, never count it, never park for it
 └── Contended            two writers met in the database: start again, uncounted
 """
@@ -17,7 +18,11 @@ class UserMistake(NousError):
 
 
 class Misconfigured(NousError):
-    """A setting, or the database it points at, cannot work; nothing was started."""
+    """A setting, or the database it points at, cannot work: what needs it is not started, or stops."""
+
+
+class Refused(NousError):
+    """It can never succeed, now or later: the event at fault is parked at once."""
 
 
 class Outage(NousError):

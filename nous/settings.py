@@ -31,7 +31,7 @@ class Settings(BaseSettings):
     embedder_dimension: int = Field(default=0, ge=0, description="openai: length of its vectors.")
     embedder_api_key: SecretStr = Field(default=SecretStr(""), description="openai: bearer token.")
     embedder_batch: int = Field(default=128, ge=1, description="openai: most texts in one request.")
-    embedder_timeout_s: float = Field(default=30.0, gt=0, description="openai: time limit of one request.")
+    embedder_timeout_s: float = Field(default=30.0, gt=0, description="openai: time limit of one call, with all its requests and tries.")
 
     confirm_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
     check_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")

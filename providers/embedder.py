@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nous.errors import Misconfigured, NousError
+from nous.errors import Misconfigured, NousError, Refused
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of unit length."""
@@ -48,25 +48,22 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order: shape (len(texts), dimension), float32, finite. Safe to call concurrently.
 
-        Raises Outage when the model is away for now, EmbeddingRefused when it will not have one of the texts, and
-        EmbeddingMalformed when what came back is not that many usable vectors.
+        Raises Outage when the model is away for now or talks nonsense, EmbeddingRefused when it will not have one of the texts, and
+        EmbeddingMalformed when what it gives for one of them is no direction.
         """
 
     async def close(self) -> None:
         """Let go of the model or the connection; harmless when closed already."""
 
 
-class EmbeddingRefused(NousError):
+class EmbeddingRefused(Refused):
     """The embedder will not have one text, now or later; the other texts of the batch are not at fault."""
 
-    def __init__(self, embedder: str, *, index: int, length: int, why: str) -> None:
+    def __init__(self, embedder: str, *, length: int, why: str) -> None:
         super().__init__(
-            f"the embedder {embedder} refuses text {index} of the batch, {length:,} characters long: {why}. Most likely it is"
-            f" longer than the model reads; let the server truncate, or serve a model with a longer context"
+            f"the embedder {embedder} refuses a text of {length:,} characters: {why}. Most likely it is longer than the model"
+            f" reads; let the server truncate, or serve a model with a longer context"
         )
-        self.index = index
-        self.length = length
-        self.why = why
 
 
 class EmbeddingMalformed(NousError):

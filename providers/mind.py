@@ -1,4 +1,4 @@
-"""What judges how a new fact stands to older ones, and what every such thing promises. (A sketch: the supersession checker asks first.)
+"""What judges how a new fact stands to older ones, and what every such thing promises.
 
     Question(new, candidates) ──relate──▶ Answer(one judgement for each candidate, in their order)
 
@@ -11,8 +11,6 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from events import Provenance
-
-MOST_CANDIDATES = 10
 
 Relation = Literal["same", "refines", "updates", "contradicts", "compatible", "unsure"]
 """How the new fact stands to a candidate.
@@ -35,7 +33,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How does `new` stand to each of `candidates`? At most MOST_CANDIDATES, all of one agent."""
+    """How does `new` stand to each of `candidates`? All are of one agent."""
 
     new: Claim
     candidates: tuple[Claim, ...]
@@ -63,7 +61,7 @@ class Mind(Protocol):
 
     @property
     def name(self) -> str:
-        """Model and version of the prompt; answers are kept under it, and asked for again of another name."""
+        """Whose answer it is: the model and the version of its prompt, where it has them."""
 
     async def relate(self, question: Question) -> Answer:
         """Exactly one judgement for each candidate. Raises Outage when the mind is away, and never makes an answer up."""

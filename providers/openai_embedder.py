@@ -1,13 +1,19 @@
 """An embedder behind the OpenAI-compatible HTTP API: POST {url}/embeddings with {"model", "input": [...]}.
 
-    answer                                  at start         later
-    no connection, 429, 5xx, not JSON       Outage           Outage, after a few tries
-    no answer in time                       Outage           Outage, at once: the time is spent
-    401, 403, 404, another dimension        Misconfigured    Outage: someone changed the server, and work waits until it is put right
-    400, 413, 422                           Misconfigured    the batch is halved until the text at fault is found: EmbeddingRefused
-    a wrong number of vectors, NaN, zero    Misconfigured    EmbeddingMalformed
+    answer                               at start         later
+    no connection, 429, 5xx, not JSON    Outage           Outage, after a few tries
+    no answer in time                    Outage           Outage, at once: the time is spent
+    401, 403, 404                        Misconfigured    Outage: someone changed the server, and work waits until it is put right
+    not a vector for each text, or       Misconfigured    Outage, likewise
+    of another dimension
+    400, 413, 422                        Misconfigured    the batch is halved until the text at fault is found: EmbeddingRefused
+    NaN, zero                            Misconfigured    EmbeddingMalformed
 
-Tries are few and short, because whoever asked can wait better: it holds no connection while it does.
+The last two are a text's fault only while a short text of ours gets its vector; when that gets none either, it is an Outage.
+
+Tries are few and short, and all requests and tries of one call share one time limit, because whoever asked can wait better: it
+holds no connection while it does, and counts no Outage. What it does count is a page that outlasts NOUS_TIME_LIMIT_S, so the limit
+here has to be the shorter one.
 """
 
 import asyncio
@@ -32,6 +38,7 @@ ATTEMPTS = 3
 FIRST_WAIT_S = 0.25  # doubles, with jitter
 LONGEST_WAIT_S = 5.0  # a server that asks for more is away: the caller waits, and nothing is held meanwhile
 REQUESTS_AT_ONCE = 4
+TRIAL = "The first text is a trial."
 EXCERPT_CHARACTERS = 200  # of what a server says about its error
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]*")  # what a header can carry
@@ -75,7 +82,13 @@ class OpenAIEmbedder(Profiled):
             raise Misconfigured(
                 f"the thresholds of {settings.embedder_model} are not set. Thresholds belong to an embedder: one pair of sentences scores"
                 f" 0.88 under one model and 0.99 under another, so no default can be right. Set NOUS_CONFIRM_SIMILARITY and"
-                f" NOUS_CHECK_SIMILARITY; `nous calibrate` fits them to a model"
+                f" NOUS_CHECK_SIMILARITY; docs/quality.md says how those of the bundled models were fitted"
+            )
+        if settings.time_limit_s <= settings.embedder_timeout_s:
+            raise Misconfigured(
+                f"NOUS_TIME_LIMIT_S ({settings.time_limit_s:g} s) is no longer than NOUS_EMBEDDER_TIMEOUT_S"
+                f" ({settings.embedder_timeout_s:g} s), so a slow server would count as a failure of the events it is asked about;"
+                f" raise the first or lower the second"
             )
         return cls(
             Profile(
@@ -96,22 +109,17 @@ class OpenAIEmbedder(Profiled):
         """Connect and try one text. Raises Misconfigured (key, address, model, dimension), or Outage: wait and open again."""
         if self._client is not None:
             return
-        self._client = httpx.AsyncClient(base_url=self._url, headers=_authorization(self._api_key), timeout=None)  # noqa: S113 - see _ask_once
+        self._client = httpx.AsyncClient(base_url=self._url, headers=_authorization(self._api_key), timeout=None)  # noqa: S113 - see _deadline
         try:
-            await self._vectors(["The first text is a trial."])
-        except BaseException as error:
+            await self._try_out(self._deadline())
+        except BaseException:
             await self.close()
-            if isinstance(error, EmbeddingRefused | EmbeddingMalformed):
-                raise Misconfigured(
-                    f"{self._where} gives no vector even for a short text ({error.why}); check NOUS_EMBEDDER_URL and"
-                    f" NOUS_EMBEDDER_MODEL ({self._model})"
-                ) from error
             raise
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), dimension). Raises RuntimeError when not open."""
         try:
-            return await self._vectors([readable(text) for text in texts])
+            return await self._vectors([readable(text) for text in texts], self._deadline())
         except Misconfigured as error:
             raise Outage(self._where, f"it worked at the start, and now {error}") from error
 
@@ -121,49 +129,76 @@ class OpenAIEmbedder(Profiled):
         if client is not None:
             await client.aclose()
 
-    async def _vectors(self, texts: list[str]) -> Vectors:
+    def _deadline(self) -> float:
+        """When a call that begins now has had its time. httpx would measure from one byte to the next, and each request anew."""
+        return asyncio.get_running_loop().time() + self._timeout_s
+
+    async def _try_out(self, deadline: float) -> None:
+        """Raises Misconfigured when there is no vector for a short text either, so that no other text is at fault."""
+        try:
+            unit(await self._ask([TRIAL], deadline), count=1, of=self)
+        except (_Refusal, EmbeddingMalformed) as error:
+            raise Misconfigured(
+                f"{self._where} gives no vector even for a short text ({error.why}); check NOUS_EMBEDDER_URL and"
+                f" NOUS_EMBEDDER_MODEL ({self._model})"
+            ) from error
+
+    async def _vectors(self, texts: list[str], deadline: float) -> Vectors:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        starts = range(0, len(texts), self._batch)
+        try:
+            return unit(await self._ask_in_batches(texts, deadline), count=len(texts), of=self)
+        except (EmbeddingRefused, EmbeddingMalformed):
+            await self._try_out(deadline)
+            raise
+
+    async def _ask_in_batches(self, texts: list[str], deadline: float) -> NDArray[np.float64]:
+        batches = [texts[start : start + self._batch] for start in range(0, len(texts), self._batch)]
         try:
             async with asyncio.TaskGroup() as group:
-                parts = [group.create_task(self._ask_or_halve(texts[i : i + self._batch], first=i)) for i in starts]
+                parts = [group.create_task(self._ask_or_halve(batch, deadline)) for batch in batches]
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
-        return unit(np.concatenate([part.result() for part in parts]), count=len(texts), of=self)
+        return np.concatenate([part.result() for part in parts])
 
-    async def _ask_or_halve(self, texts: list[str], *, first: int) -> NDArray[np.float64]:
-        """The rows for `texts`; a refusal is narrowed down to the one text that causes it, text `first` being the batch's first."""
+    async def _ask_or_halve(self, texts: list[str], deadline: float) -> NDArray[np.float64]:
+        """The rows for `texts`; a refusal is narrowed down to the one text that causes it."""
         try:
-            return await self._ask(texts)
+            return await self._ask(texts, deadline)
         except _Refusal as refusal:
             if len(texts) == 1:
-                raise EmbeddingRefused(self.name, index=first, length=len(texts[0]), why=refusal.why) from refusal
+                raise EmbeddingRefused(self.name, length=len(texts[0]), why=refusal.why) from refusal
         half = len(texts) // 2
-        left = await self._ask_or_halve(texts[:half], first=first)
-        return np.concatenate([left, await self._ask_or_halve(texts[half:], first=first + half)])
+        left = await self._ask_or_halve(texts[:half], deadline)
+        return np.concatenate([left, await self._ask_or_halve(texts[half:], deadline)])
 
-    async def _ask(self, texts: list[str]) -> NDArray[np.float64]:
-        """One answer, asked for again when what went wrong may pass. Raises Outage when it did not."""
+    async def _ask(self, texts: list[str], deadline: float) -> NDArray[np.float64]:
+        """One answer, asked for again when what went wrong may pass. Raises Outage when it did not, and at `deadline`."""
+        before = ""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                async with self._turns:
+                async with asyncio.timeout_at(deadline), self._turns:
                     return await self._ask_once(texts)
+            except TimeoutError as error:
+                raise Outage(
+                    self._where,
+                    f"nothing for {len(texts)} texts within the {self._timeout_s:g} s of a call (NOUS_EMBEDDER_TIMEOUT_S){before};"
+                    f" if that lasts, lower NOUS_PAGE or raise the limit",
+                ) from error
             except _Passing as passing:
-                if attempt == ATTEMPTS or passing.wait_s > LONGEST_WAIT_S:
+                wait_s = max(FIRST_WAIT_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0), passing.wait_s)
+                too_long = wait_s > LONGEST_WAIT_S or asyncio.get_running_loop().time() + wait_s >= deadline
+                if attempt == ATTEMPTS or too_long:
                     raise Outage(self._where, passing.why) from passing
-                jittered = FIRST_WAIT_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)
-                await self._pause(max(jittered, passing.wait_s))
+                before = f", and before that {passing.why}"
+            await self._pause(wait_s)
         raise AssertionError("the last attempt returns or raises")
 
     async def _ask_once(self, texts: list[str]) -> NDArray[np.float64]:
         if self._client is None:
             raise RuntimeError(f"the embedder {self.name} is not open; await open() first")
         try:
-            async with asyncio.timeout(self._timeout_s):  # the whole request; httpx would measure from one byte to the next
-                answer = await self._client.post("embeddings", json={"model": self._model, "input": texts})
-        except TimeoutError as error:
-            raise Outage(self._where, f"nothing within {self._timeout_s:g} s (NOUS_EMBEDDER_TIMEOUT_S) for {len(texts)} texts") from error
+            answer = await self._client.post("embeddings", json={"model": self._model, "input": texts})
         except httpx.RequestError as error:
             raise _Passing(f"{type(error).__name__} {error}".strip()) from error
         if answer.status_code != httpx.codes.OK:
@@ -197,10 +232,11 @@ class OpenAIEmbedder(Profiled):
             if first["type"] == "json_invalid":
                 kind = answer.headers.get("content-type", "of no type")
                 raise _Passing(f"200, but the body ({kind}) is not JSON; if that lasts, check NOUS_EMBEDDER_URL") from error
-            raise EmbeddingMalformed(self.name, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+            place = ".".join(map(str, first["loc"])) or "the body"
+            raise self._no_vectors(f"{place}: {first['msg']}; it says {self._excerpt(answer)}") from error
         rows.sort(key=lambda row: row.index)
         if [row.index for row in rows] != list(range(count)):
-            raise EmbeddingMalformed(self.name, f"{count} texts were asked about and {len(rows)} vectors came, or not one for each")
+            raise self._no_vectors(f"{count} texts were asked about and {len(rows)} vectors came, or not one for each")
         for row in rows:
             if len(row.embedding) != self.dimension:
                 raise Misconfigured(
@@ -208,6 +244,12 @@ class OpenAIEmbedder(Profiled):
                     f" set NOUS_EMBEDDER_DIMENSION to {len(row.embedding)}, or NOUS_EMBEDDER_MODEL to the model that was meant"
                 )
         return np.array([row.embedding for row in rows], np.float64)
+
+    def _no_vectors(self, why: str) -> Misconfigured:
+        return Misconfigured(
+            f"{self._where} answers 200 without a vector for each text ({why}); check NOUS_EMBEDDER_URL and"
+            f" NOUS_EMBEDDER_MODEL ({self._model})"
+        )
 
     def _excerpt(self, answer: httpx.Response) -> str:
         """The beginning of what the server says, on one line, without our key should it echo that."""
@@ -217,7 +259,7 @@ class OpenAIEmbedder(Profiled):
 
 class _Row(BaseModel):
     index: int
-    embedding: list[float]
+    embedding: list[float | None]  # null is how servers write NaN, which JSON has no word for
 
 
 class _Answer(BaseModel):

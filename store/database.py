@@ -10,13 +10,15 @@ Write then takes the agents' advisory locks, in sorted order; every search is a 
 """
 
 import hashlib
+import inspect
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NewType, NoReturn
 
+from asyncpg import connect
 from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
@@ -128,6 +130,21 @@ def engine(url: str, *, pool: int) -> AsyncEngine:
     )
     event.listen(made.sync_engine, "connect", _teach_vectors)
     return made
+
+
+def checked(url: str) -> str:
+    """`url`, if a Postgres can be meant by it; its password is never shown. Raises Misconfigured."""
+    try:
+        parsed = make_url(url)
+        _, options = parsed.set(drivername="postgresql+asyncpg").get_dialect()().create_connect_args(parsed)
+        is_usable = parsed.drivername.startswith("postgres") and 0 < (parsed.port or 5432) < 65_536
+    except (ArgumentError, ValueError):
+        is_usable, options = False, {}
+    if not is_usable:
+        raise Misconfigured("NOUS_DATABASE_URL is not a Postgres URL; write it as postgresql://user:password@host:5432/database")
+    if unknown := [name for name in options if name not in inspect.signature(connect).parameters and not name.startswith("prepared_")]:
+        raise Misconfigured(f"NOUS_DATABASE_URL has ?{unknown[0]}=, which asyncpg does not know; for TLS write ?ssl=require")
+    return url
 
 
 def lock_key(agent: str) -> int:

@@ -29,7 +29,7 @@ async def active(db: Read) -> Registered:
     return Registered(name=row.name, dimension=row.dimension, table=row.table_name)
 
 
-def same(registered: Registered, *, name: str, dimension: int) -> None:
+def require(registered: Registered, *, name: str, dimension: int) -> None:
     """Refuse an embedder whose vectors do not belong in the table. Raises Misconfigured with both sides and what to do."""
     if registered.name != name:
         raise Misconfigured(

@@ -2,6 +2,8 @@
 
 A row here is acknowledged in the stream, so nothing stands behind it.
 
+A row belongs to whoever took it last: what an earlier taker says of it after its lease has run out changes nothing.
+
 take ──▶ attempts + 1 and due again after the lease, committed before the work begins: a killed process has counted
   ├─▶ clear        it ended
   ├─▶ postpone     it failed: due later
@@ -111,9 +113,10 @@ async def _update(db: Write, retry: Retry, due_at: datetime, reason: str, *, unc
     await db.execute(
         text(
             "UPDATE bus.retries SET due_at = :due_at, reason = :reason, attempts = greatest(attempts - :uncounted, 0)"
-            " WHERE worker = :worker AND agent_id = :agent AND event_id = :event"
+            " WHERE worker = :worker AND agent_id = :agent AND event_id = :event AND attempts = :attempts"
         ),
         {
+            "attempts": retry.attempts,
             "due_at": due_at,
             "reason": reason,
             "uncounted": uncounted,

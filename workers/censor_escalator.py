@@ -23,20 +23,23 @@ async def escalate(db: Write, event: CensorTriggered, kit: Kit) -> Ending:  # no
     """Count a censor's firing, and turn a warning into a block when it has fired often enough."""
     censor = await censors.get(db, event.agent_id, event.censor_id)
     if censor is None:
-        return GiveUp(f"agent {event.agent_id!r} has no censor {event.censor_id}; add it (nous censor add), then retry the event")
+        known = f"agent {event.agent_id!r} has no censor {event.censor_id}"
+        return GiveUp(f"{known}; add it (nous censor add --id {event.censor_id}), then publish the event again")
     if event.false_positive:
-        await censors.update(db, replace(censor, false_positive_count=censor.false_positive_count + 1))
-        return Done("false_positive", about=censor.censor_id, evidence=_evidence(censor, event))
+        spared = replace(censor, false_positive_count=censor.false_positive_count + 1)
+        await censors.update(db, spared)
+        return Done("false_positive", about=censor.censor_id, evidence=_evidence(censor, spared, event))
     fired = replace(censor, activation_count=censor.activation_count + 1, last_activated=_later(censor.last_activated, event.occurred_at))
     if not _is_due(fired):
         await censors.update(db, fired)
-        return Done("counted", about=censor.censor_id, evidence=_evidence(fired, event))
-    await censors.update(db, replace(fired, severity="block"))
+        return Done("counted", about=censor.censor_id, evidence=_evidence(censor, fired, event))
+    blocking = replace(fired, severity="block")
+    await censors.update(db, blocking)
     return Done(
         "escalated",
         about=censor.censor_id,
         reason=f"fired {fired.activation_count - fired.counted_from} times, the threshold is {fired.escalation_threshold}",
-        evidence=_evidence(fired, event),
+        evidence=_evidence(censor, blocking, event),
         publishes=(
             CensorEscalated.following(
                 event,
@@ -57,13 +60,15 @@ def _later(known: datetime | None, heard: datetime) -> datetime:
     return heard if known is None else max(known, heard)
 
 
-def _evidence(censor: Censor, event: CensorTriggered) -> dict[str, object]:
+def _evidence(before: Censor, after: Censor, event: CensorTriggered) -> dict[str, object]:
+    """The censor as it was written, and what it was."""
     return {
-        "activation_count": censor.activation_count,
-        "counted_from": censor.counted_from,
-        "false_positive_count": censor.false_positive_count,
-        "escalation_threshold": censor.escalation_threshold,
-        "severity": censor.severity,
+        "activation_count": after.activation_count,
+        "counted_from": after.counted_from,
+        "false_positive_count": after.false_positive_count,
+        "escalation_threshold": after.escalation_threshold,
+        "severity": after.severity,
+        "severity_before": before.severity,
         "was_blocked": event.was_blocked,
         "matched_text": event.matched_text,
     }

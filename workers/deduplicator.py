@@ -16,7 +16,7 @@ became of it. Claims of an agent are decided one after another, each seeing what
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from events import FactConfirmed, FactLearned, FactStored
 from nous import clock, ids
-from nous.guard import agree
+from nous.guard import Verdict, agree
 from nous.text import content_hash, is_blank
 from store import facts, mentions, vectors
 from store.database import Read, Write
@@ -111,10 +111,19 @@ class Claim:
         """Whose claim it is."""
         return self.event.agent_id
 
-    @property
-    def order(self) -> tuple[datetime, str]:
-        """Claims are ordered by when they were made, not by when they arrived."""
-        return self.event.occurred_at, self.event.event_id
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fact near a claim, and what the guard says of the two from CHECK_SIMILARITY up."""
+
+    fact: Fact
+    similarity: float
+    verdict: Verdict | None
+
+    def as_evidence(self) -> dict[str, object]:
+        """For the receipt."""
+        looked_at = {} if self.verdict is None else {"guard": str(self.verdict)}
+        return {"fact_id": str(self.fact.fact_id), "similarity": round(self.similarity, 4), **looked_at}
 
 
 @dataclass
@@ -144,10 +153,14 @@ class Memory:
         if claim.vector is None:
             return RetryLater(timedelta(0), "its words were known a moment ago and are not any more")
         seen = self._nearest(claim)
-        for near, fact in seen:
-            if near.similarity >= self.kit.confirm_similarity and agree(fact.content, event.content).agrees:
-                return self._match(claim, self._surviving(fact), similarity=near.similarity, seen=seen)
+        agreed = [(self._surviving(one.fact), one.similarity) for one in seen if self._may_confirm(one)]
+        if agreed:
+            fact, similarity = max(agreed, key=lambda match: (match[0].active, match[1]))
+            return self._match(claim, fact, similarity=similarity, seen=seen)
         return self._store(claim, seen)
+
+    def _may_confirm(self, candidate: Candidate) -> bool:
+        return candidate.similarity >= self.kit.embedder.confirm_similarity and candidate.verdict is not None and candidate.verdict.agrees
 
     def _same_words(self, claim: Claim) -> Fact | None:
         """The fact these very words became; an active one before one that is not, the latest claimed before the others."""
@@ -160,13 +173,18 @@ class Memory:
             fact = self.facts[fact.agent_id, fact.merged_into]
         return fact
 
-    def _nearest(self, claim: Claim) -> list[tuple[Near, Fact]]:
+    def _nearest(self, claim: Claim) -> list[Candidate]:
         """The nearest facts, those stored a moment ago included, nearest first."""
         just_now = [Near(fact_id, self.alike.between(claim, other)) for fact_id, other in self.stored_now.get(claim.agent, [])]
         ranked = sorted([*self.near[claim], *just_now], key=lambda near: (-near.similarity, str(near.fact_id)))[:NEAREST]
-        return [(near, self.facts[claim.agent, near.fact_id]) for near in ranked]
+        return [self._candidate(claim, near) for near in ranked]
 
-    def _match(self, claim: Claim, fact: Fact, *, similarity: float, seen: Sequence[tuple[Near, Fact]]) -> Ending:
+    def _candidate(self, claim: Claim, near: Near) -> Candidate:
+        fact = self.facts[claim.agent, near.fact_id]
+        is_alike = near.similarity >= self.kit.embedder.check_similarity
+        return Candidate(fact, near.similarity, agree(fact.content, claim.event.content) if is_alike else None)
+
+    def _match(self, claim: Claim, fact: Fact, *, similarity: float, seen: Sequence[Candidate]) -> Ending:
         if not fact.active:
             retired_at = fact.valid_to or fact.claimed_at
             if claim.event.occurred_at > retired_at and claim.vector is not None:
@@ -195,7 +213,7 @@ class Memory:
             ),
         )
 
-    def _store(self, claim: Claim, seen: Sequence[tuple[Near, Fact]]) -> Ending:
+    def _store(self, claim: Claim, seen: Sequence[Candidate]) -> Ending:
         event = claim.event
         fact = _new_fact(claim, self._free_id(claim))
         key = (fact.agent_id, fact.fact_id)
@@ -203,12 +221,13 @@ class Memory:
         self.added.append(key)
         self.stored_now.setdefault(claim.agent, []).append((fact.fact_id, claim))
         self._hear(claim, fact, 1.0, "stored")
-        twin = next(((near, found) for near, found in seen if found.active and near.similarity >= self.kit.check_similarity), None)
+        twin = next((one for one in seen if one.fact.active and one.verdict is not None), None)
+        is_almost_merged = twin is not None and twin.similarity >= self.kit.embedder.confirm_similarity
         return Done(
             "stored",
             about=fact.fact_id,
-            reason=_twin_reason(twin, event, self.kit) if twin else None,
-            evidence=self._evidence(seen, event.content),
+            reason=_twin_reason(twin, is_almost_merged=is_almost_merged) if twin else None,
+            evidence=self._evidence(seen) | {"twin": str(twin.fact.fact_id) if twin else None, "almost_merged": is_almost_merged},
             publishes=(
                 FactStored.following(
                     event,
@@ -218,8 +237,8 @@ class Memory:
                     attribute=fact.attribute,
                     provenance=fact.provenance,
                     confidence=fact.confidence,
-                    likely_twin=twin[0].fact_id if twin else None,
-                    similarity=min(twin[0].similarity, 1.0) if twin else None,
+                    likely_twin=twin.fact.fact_id if twin else None,
+                    similarity=min(twin.similarity, 1.0) if twin else None,
                 ),
             ),
         )
@@ -254,19 +273,13 @@ class Memory:
             )
         )
 
-    def _evidence(self, seen: Sequence[tuple[Near, Fact]], content: str | None = None) -> dict[str, Any]:
+    def _evidence(self, seen: Sequence[Candidate]) -> dict[str, Any]:
+        embedder = self.kit.embedder
         return {
-            "embedder": self.kit.embedder.name,
-            "confirm_similarity": self.kit.confirm_similarity,
-            "check_similarity": self.kit.check_similarity,
-            "candidates": [
-                {
-                    "fact_id": str(near.fact_id),
-                    "similarity": round(near.similarity, 4),
-                    **({"guard": str(agree(fact.content, content))} if content and near.similarity >= self.kit.check_similarity else {}),
-                }
-                for near, fact in seen
-            ],
+            "embedder": embedder.name,
+            "confirm_similarity": embedder.confirm_similarity,
+            "check_similarity": embedder.check_similarity,
+            "candidates": [candidate.as_evidence() for candidate in seen],
         }
 
 
@@ -285,7 +298,7 @@ def confirm(fact: Fact, event: FactLearned) -> Fact:
         claimed_at=claimed_at,
         claimed_by=claimed_by,
         confirmation_count=fact.confirmation_count + 1,
-        last_confirmed=max(fact.last_confirmed or event.occurred_at, event.occurred_at),
+        last_confirmed=claimed_at,
     )
 
 
@@ -297,8 +310,15 @@ def _trust(fact: Fact, event: FactLearned) -> tuple[str, float]:
     if new < old:
         return fact.provenance, fact.confidence
     if event.provenance == "assistant_derived":
-        return fact.provenance, event.confidence if event.occurred_at < fact.valid_from else fact.confidence
+        return fact.provenance, _earliest_confidence(fact, event)
     return fact.provenance, max(fact.confidence, event.confidence)
+
+
+def _earliest_confidence(fact: Fact, event: FactLearned) -> float:
+    """What the assistant thought the first time it said so; of two claims of one moment, the more careful."""
+    if event.occurred_at < fact.valid_from:
+        return event.confidence
+    return min(fact.confidence, event.confidence) if event.occurred_at == fact.valid_from else fact.confidence
 
 
 def _new_fact(claim: Claim, fact_id: UUID) -> Fact:
@@ -326,12 +346,9 @@ def _new_fact(claim: Claim, fact_id: UUID) -> Fact:
     )
 
 
-def _twin_reason(twin: tuple[Near, Fact], event: FactLearned, kit: Kit) -> str:
-    near, fact = twin
-    likeness = f"similarity {near.similarity:.3f} to {near.fact_id}"
-    if near.similarity >= kit.confirm_similarity:
-        return f"almost merged: {likeness}, but {agree(fact.content, event.content)}"
-    return f"likely twin: {likeness}"
+def _twin_reason(twin: Candidate, *, is_almost_merged: bool) -> str:
+    likeness = f"similarity {twin.similarity:.3f} to {twin.fact.fact_id}"
+    return f"almost merged: {likeness}, but {twin.verdict}" if is_almost_merged else f"likely twin: {likeness}"
 
 
 class Likeness:
@@ -365,7 +382,7 @@ async def _remember(db: Write, claims: Sequence[Claim], kit: Kit) -> Memory:
         kit.registered.table,
         [(claim.agent, claim.vector) for claim in asked if claim.vector is not None],
         limit=NEAREST,
-        floor=min(kit.confirm_similarity, kit.check_similarity),
+        floor=kit.embedder.check_similarity,
     )
     near: dict[Claim, list[Near]] = {claim: [] for claim in claims} | dict(zip(asked, found, strict=True))
     keys = {(agent, fact) for (agent, _), ids in by_words.items() for fact in ids}

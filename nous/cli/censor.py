@@ -31,7 +31,7 @@ E = TypeVar("E", bound=Event)
 
 
 async def add(
-    settings: Settings, *, agent: str, pattern: str, reason: str, severity: Severity, threshold: int, censor: UUID | None, json: bool
+    settings: Settings, *, agent: str, pattern: str, reason: str, severity: Severity, threshold: int, censor: UUID | None, is_json: bool
 ) -> None:
     """Add a censor and say its id."""
     told = _event(
@@ -64,17 +64,17 @@ async def add(
                 raise UserMistake(f"agent {agent!r} has a censor {added.censor_id} already; leave --id out for a new one")
             await _record(db, told, "added", reason, evidence={"after": _state(added)})
         await _send(settings, database, told)
-    if json:
+    if is_json:
         screen.emit(as_data(added))
     else:
         print(f"added censor {added.censor_id} for {screen.shown(agent)}: {severity}{_hardens(added)}")
 
 
-async def list_censors(settings: Settings, *, agent: str | None, json: bool) -> None:
+async def list_censors(settings: Settings, *, agent: str | None, is_json: bool) -> None:
     """Print every censor, or one agent's."""
     async with place.database(settings) as database, database.overview() as db:
         found = await censors.listed(db, agent=agent)
-    if json:
+    if is_json:
         screen.emit([as_data(one) for one in found])
         return
     console = screen.out()
@@ -97,7 +97,7 @@ async def list_censors(settings: Settings, *, agent: str | None, json: bool) -> 
     console.print(table)
 
 
-async def relax(settings: Settings, *, censor: str, reason: str, agent: str | None, json: bool) -> None:
+async def relax(settings: Settings, *, censor: str, reason: str, agent: str | None, is_json: bool) -> None:
     """Turn a block back into a warning that counts from here."""
     async with place.database(settings) as database:
         known = await the_one(database, censor, agent)
@@ -112,7 +112,7 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
             await censors.update(db, relaxed)
             await _record(db, told, "relaxed", reason, evidence={"before": _state(before), "after": _state(relaxed)})
         await _send(settings, database, told)
-    if json:
+    if is_json:
         screen.emit(as_data(relaxed))
     else:
         print(f"censor {relaxed.censor_id} warns again{_hardens(relaxed)}")

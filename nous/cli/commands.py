@@ -35,8 +35,8 @@ def main() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    if version:
+def root(is_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if is_version:
         from importlib.metadata import version as installed
 
         print(f"nous {installed('nous-memory')}")
@@ -47,17 +47,16 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 @app.command(rich_help_panel=START)
-def demo(json: Json = False) -> None:
+def demo(is_json: Json = False) -> None:
     """See it work: two weeks of one agent's facts, and what became of them.
 
     Uses the stack that runs, or starts one for its duration. Running it again changes nothing.
     """
-    from nous.demo import run
-
+    from .demo import run
     from .place import settings
     from .report import print_report
 
-    print_report(run(settings()), json=json)
+    print_report(run(settings()), is_json=is_json)
 
 
 @app.command(rich_help_panel=START)
@@ -88,12 +87,12 @@ def work(
 
 
 @app.command(rich_help_panel=START)
-def migrate(json: Json = False) -> None:
+def migrate(is_json: Json = False) -> None:
     """Bring the database to the shape this version needs."""
     from .migrate import migrate as run
     from .place import settings
 
-    asyncio.run(run(settings(), json=json))
+    asyncio.run(run(settings(), is_json=is_json))
 
 
 # ── publish ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -104,8 +103,8 @@ def publish(
     event: Annotated[str, typer.Argument(help="Which event, such as fact_learned.", show_default=False)],
     fields: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="One event, field by field.")] = None,
     file: Annotated[str | None, typer.Option("--file", "-f", help="One JSON object a line; - reads standard input.")] = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Print event id and entry id of each, a line an event.")] = False,
-    json: Json = False,
+    with_ids: Annotated[bool, typer.Option("--ids", help="Print event id and entry id of each, a line an event.")] = False,
+    is_json: Json = False,
 ) -> None:
     """Publish events from a file, or one typed as key=value.
 
@@ -120,13 +119,13 @@ def publish(
     if bool(file) == bool(fields):
         raise UserMistake(f"say what to publish: nous publish {event} --file events.jsonl, or nous publish {event} key=value ...")
     if fields:
-        publish_one(settings(), event, fields, is_json=json)
-    elif file and not publish_file(settings(), event, file, is_json=json, with_ids=ids):
+        publish_one(settings(), event, fields, is_json=is_json)
+    elif file and not publish_file(settings(), event, file, is_json=is_json, with_ids=with_ids):
         raise typer.Exit(INCOMPLETE)
 
 
 @app.command(rich_help_panel=SAY)
-def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds.")] = 60, json: Json = False) -> None:
+def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds.")] = 60, is_json: Json = False) -> None:
     """Wait until every worker is through.
 
     Exits with 1 at the timeout, saying what is left. What is parked waits for a person and does not count.
@@ -135,7 +134,7 @@ def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Second
     from .standing import wait as run
 
     left = asyncio.run(run(settings(), timeout_s=timeout))
-    if json:
+    if is_json:
         from .screen import emit
 
         emit({"settled": not left, "left": left})
@@ -149,36 +148,36 @@ def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Second
 
 
 @app.command(rich_help_panel=SEE)
-def status(json: Json = False) -> None:
+def status(is_json: Json = False) -> None:
     """How far every worker is: lag, pending, retrying, parked."""
     from .place import settings
     from .standing import status as run
 
-    asyncio.run(run(settings(), json=json))
+    asyncio.run(run(settings(), is_json=is_json))
 
 
 @app.command(rich_help_panel=SEE)
-def workers(json: Json = False) -> None:
+def workers(is_json: Json = False) -> None:
     """Who listens to what, what it does, and how it can end."""
     from .table import workers_table
 
-    workers_table(json=json)
+    workers_table(is_json=is_json)
 
 
 @app.command(rich_help_panel=SEE)
 def facts(
     agent: Agent = None,
-    all_: Annotated[bool, typer.Option("--all", help="Those that are no longer active too.")] = False,
+    with_inactive: Annotated[bool, typer.Option("--all", help="Those that are no longer active too.")] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100 on a terminal, else all")
     ] = None,
-    json: Json = False,
+    is_json: Json = False,
 ) -> None:
     """What is remembered, agent by agent."""
     from .facts import list_facts
     from .place import settings
 
-    asyncio.run(list_facts(settings(), agent=agent, inactive=all_, limit=limit, json=json))
+    asyncio.run(list_facts(settings(), agent=agent, with_inactive=with_inactive, limit=limit, is_json=is_json))
 
 
 @app.command(rich_help_panel=SEE)
@@ -186,16 +185,17 @@ def explain(
     what: Annotated[Literal["fact", "censor"], typer.Argument(help="fact or censor", show_choices=False)],
     id_: Annotated[str, typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.")],
     agent: Agent = None,
-    json: Json = False,
+    is_json: Json = False,
 ) -> None:
     """How a fact or a censor came to be as it is.
 
     Each event that touched it, what it was compared with, the guard's finding, and what followed.
     """
+    from .censor_story import explain_censor
+    from .fact_story import explain_fact
     from .place import settings
-    from .story import explain_censor, explain_fact
 
-    asyncio.run({"fact": explain_fact, "censor": explain_censor}[what](settings(), id_, agent=agent, json=json))
+    asyncio.run({"fact": explain_fact, "censor": explain_censor}[what](settings(), id_, agent=agent, is_json=is_json))
 
 
 # ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -210,24 +210,26 @@ def censor_add(
     pattern: Annotated[str, typer.Option("--pattern", help="What it watches for.", show_default=False)],
     reason: Annotated[str, typer.Option("--reason", help="Why it is there.", show_default=False)],
     severity: Annotated[Literal["warn", "block", "absolute"], typer.Option("--severity", help="What it does.")] = "warn",
-    threshold: Annotated[int, typer.Option("--threshold", min=1, help="A warning that fired so often becomes a block.")] = 5,
+    threshold: Annotated[
+        int | None, typer.Option("--threshold", min=1, help="A warning that fired so often becomes a block.", show_default="5")
+    ] = None,
     id_: Annotated[UUID | None, typer.Option("--id", help="Its id; a new one when absent.")] = None,
-    json: Json = False,
+    is_json: Json = False,
 ) -> None:
     """Add a censor."""
     from .censor import add
     from .place import settings
 
-    asyncio.run(add(settings(), agent=agent, pattern=pattern, reason=reason, severity=severity, threshold=threshold, censor=id_, json=json))
+    asyncio.run(add(settings(), agent=agent, pattern=pattern, reason=reason, severity=severity, threshold=threshold, censor=id_, is_json=is_json))
 
 
 @censor.command("list")
-def censor_list(agent: Agent = None, json: Json = False) -> None:
+def censor_list(agent: Agent = None, is_json: Json = False) -> None:
     """List censors with their counts."""
     from .censor import list_censors
     from .place import settings
 
-    asyncio.run(list_censors(settings(), agent=agent, json=json))
+    asyncio.run(list_censors(settings(), agent=agent, is_json=is_json))
 
 
 @censor.command("relax")
@@ -235,10 +237,10 @@ def censor_relax(
     id_: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept.", show_default=False)],
     agent: Agent = None,
-    json: Json = False,
+    is_json: Json = False,
 ) -> None:
     """Turn a block back into a warning, whose count starts anew."""
     from .censor import relax
     from .place import settings
 
-    asyncio.run(relax(settings(), censor=id_, reason=reason, agent=agent, json=json))
+    asyncio.run(relax(settings(), censor=id_, reason=reason, agent=agent, is_json=is_json))

@@ -7,12 +7,16 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from nous.errors import Contended, Misconfigured, Outage, UserMistake
+from nous.errors import Contended, Misconfigured, NousError, Outage, UserMistake
 
 INCOMPLETE = 1
 MISTAKE = 2
 AWAY = 3
 INTERRUPTED = 130
+
+
+class Incomplete(NousError):
+    """Nobody made a mistake, and still not all of it was done."""
 
 
 class Commands(TyperGroup):
@@ -25,6 +29,9 @@ class Commands(TyperGroup):
         except (UserMistake, Misconfigured) as error:
             _tell(str(error))
             raise typer.Exit(MISTAKE) from None
+        except Incomplete as error:
+            _tell(str(error))
+            raise typer.Exit(INCOMPLETE) from None
         except (Outage, Contended) as error:
             _tell(f"{error}; try again when it is back")
             raise typer.Exit(AWAY) from None

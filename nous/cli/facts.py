@@ -21,19 +21,19 @@ ID_WIDTH = 36
 AT_ONCE = 5_000
 
 
-async def list_facts(settings: Settings, *, agent: str | None, inactive: bool, limit: int | None, json: bool) -> None:
+async def list_facts(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
     """Print facts, oldest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
     async with place.database(settings) as database, database.overview() as db:
-        wanted = SHOWN if limit is None and not json and screen.out().is_terminal else limit
-        found = await facts.listed(db, agent=agent, inactive=inactive, limit=None if wanted is None else wanted + 1)
+        wanted = SHOWN if limit is None and not is_json and screen.out().is_terminal else limit
+        found = await facts.listed(db, agent=agent, inactive=with_inactive, limit=None if wanted is None else wanted + 1)
         shown = found if wanted is None else found[:wanted]
         heard = await mentions_of(db, shown)
-    if json:
+    if is_json:
         screen.emit([as_data(fact, heard[fact.agent_id, fact.fact_id]) for fact in shown])
         return
     console = screen.out()
     if not shown:
-        console.print(_nothing(agent, inactive=inactive))
+        console.print(_nothing(agent, with_inactive=with_inactive))
     for name, mine in groupby(shown, key=lambda fact: fact.agent_id):
         _print_agent(console, name, list(mine), heard)
     if len(found) > len(shown):
@@ -111,6 +111,6 @@ def _times(times: int) -> Text:
     return Text(f"×{times}", style="bold green" if times > 1 else "dim")
 
 
-def _nothing(agent: str | None, *, inactive: bool) -> str:
+def _nothing(agent: str | None, *, with_inactive: bool) -> str:
     whose = f" of agent {screen.shown(agent)!r}" if agent else ""
-    return f"No {'' if inactive else 'active '}facts{whose}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"
+    return f"No {'' if with_inactive else 'active '}facts{whose}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"

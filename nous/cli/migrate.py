@@ -7,10 +7,10 @@ from store import migrate as store_migrate
 from . import place, screen
 
 
-async def migrate(settings: Settings, *, json: bool) -> None:
+async def migrate(settings: Settings, *, is_json: bool) -> None:
     """Apply what is missing and say what it was."""
     applied = await apply(settings, place.database_url(settings))
-    if json:
+    if is_json:
         screen.emit({"applied": applied})
     elif applied:
         print(f"applied {screen.plural(len(applied), 'migration')}: {', '.join(applied)}")

@@ -34,29 +34,26 @@ def settings() -> Settings:
 
 def database_url(settings: Settings) -> str:
     """Postgres, as postgresql://... Raises UserMistake when nothing runs, Misconfigured when the URL is none."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
+    from store.database import checked
 
-    url = settings.database_url or _stack(settings, missing="NOUS_DATABASE_URL").database_url
-    try:
-        is_postgres = make_url(url).drivername.startswith("postgres")
-    except ArgumentError:
-        is_postgres = False
-    if not is_postgres:
-        raise Misconfigured("NOUS_DATABASE_URL is not a Postgres URL; write it as postgresql://user:password@host:5432/database")
-    return url
+    return checked(settings.database_url or _stack(settings, missing="NOUS_DATABASE_URL").database_url)
 
 
 def redis_url(settings: Settings) -> str:
     """Redis or Valkey, as redis://... Raises UserMistake when nothing runs, Misconfigured when the URL is none."""
-    from redis.connection import parse_url
+    from workers.runtime import streams
 
     url = settings.redis_url or _stack(settings, missing="NOUS_REDIS_URL").redis_url
     try:
-        parse_url(url)  # type: ignore[no-untyped-call]
-    except ValueError as error:
+        streams.connect(url).connection_pool.make_connection()  # which opens none
+    except Exception as error:  # of many kinds, one for each part of the URL that can be wrong
         raise Misconfigured(f"NOUS_REDIS_URL is not a Redis URL ({error}); write it as redis://host:6379/0") from None
     return url
+
+
+def redis_in_a_shell(settings: Settings) -> str:
+    """The same as a person hands it to another program: by its variable when it has one, for it may hold a password."""
+    return '"$NOUS_REDIS_URL"' if settings.redis_url else redis_url(settings)
 
 
 @asynccontextmanager

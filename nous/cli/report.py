@@ -40,9 +40,9 @@ _FORMS: dict[str, Callable[[str], str]] = {
 }
 
 
-def print_report(report: Report, *, json: bool) -> None:
+def print_report(report: Report, *, is_json: bool) -> None:
     """Print it."""
-    if json:
+    if is_json:
         screen.emit(asdict(report))
         return
     console = screen.out(piped_width=screen.PROSE_WIDTH)

@@ -24,16 +24,16 @@ _UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *ran
 
 def out(*, piped_width: int = PIPE_WIDTH) -> Console:
     """Standard output; `piped_width` is its width when it is no terminal and COLUMNS is not set."""
-    return _console(stderr=False, piped_width=piped_width)
+    return _console(is_error=False, piped_width=piped_width)
 
 
 def err() -> Console:
     """Standard error: progress, notes, rejects."""
-    return _console(stderr=True, piped_width=PIPE_WIDTH)
+    return _console(is_error=True, piped_width=PIPE_WIDTH)
 
 
-def _console(*, stderr: bool, piped_width: int) -> Console:
-    console = Console(stderr=stderr, highlight=False)
+def _console(*, is_error: bool, piped_width: int) -> Console:
+    console = Console(stderr=is_error, highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = piped_width
     return console
@@ -93,7 +93,7 @@ def moment(at: datetime) -> str:
 
 
 def rounded(value: float) -> float:
-    """A number as it was said, not as four bytes hold it."""
+    """A number to four decimals, which is as much as anybody reads."""
     return round(value, 4)
 
 

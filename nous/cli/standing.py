@@ -1,7 +1,7 @@
 """How far every worker is, and waiting until all of them are through.
 
-stream ──lag──▶ delivered ──pending──▶ settled
-                    └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
+    stream ──lag──▶ delivered ──pending──▶ settled
+                        └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
 
 Two looks in a row that find nothing to do are "settled".
 """
@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
+from rich.console import Console
+from rich.status import Status
 
 import workers
 from nous.errors import Contended, Outage
@@ -26,14 +27,14 @@ from . import place, screen
 
 LOOK_S = 0.1
 LOOK_CAP_S = 0.5
-NOW_S = 15.0  # a working replica is heard of at least this often
+SILENT_S = 5.0  # an idle replica asks for work every second
 
 
 @dataclass(frozen=True)
 class Standing:
     """One worker: entries not delivered yet, delivered and not settled, waiting for another attempt, parked; and why the longest waits.
 
-    `seen_s` is how long ago a replica of it asked for work; None when none ever did.
+    `seen_s` is how long ago a replica of it was heard of; None when none ever was.
     """
 
     worker: str
@@ -44,16 +45,12 @@ class Standing:
     parked: int
     waits_for: str | None
     seen_s: float | None
+    is_alive: bool
 
     @property
     def is_through(self) -> bool:
         """Nothing to do; what is parked waits for a person."""
         return not (self.lag or self.pending or self.retrying)
-
-    @property
-    def is_alive(self) -> bool:
-        """A replica of it was heard of a moment ago."""
-        return self.seen_s is not None and self.seen_s < NOW_S
 
     def __str__(self) -> str:
         left = [
@@ -85,10 +82,10 @@ class Look:
         return {"settled": self.is_settled, "outbox": self.outbox, "workers": [asdict(one) for one in self.workers]}
 
 
-async def look(database: Database, redis: Redis) -> Look:
+async def look(settings: Settings, database: Database, redis: Redis) -> Look:
     """Redis first, then Postgres: what moves from one to the other meanwhile is seen at least once. Raises Outage and Contended."""
     states = [
-        (worker, await streams.group_state(redis, worker.on.stream, name), await _seen_s(redis, worker.on.stream, name))
+        (worker, await streams.group_state(redis, worker.on.stream, name), await streams.heard_of(redis, worker.on.stream, name))
         for name, worker in workers.table().items()
     ]
     async with database.overview() as db:
@@ -104,6 +101,7 @@ async def look(database: Database, redis: Redis) -> Look:
                 parked=parked.get(worker.name, 0),
                 waits_for=waiting[worker.name].reason if worker.name in waiting else None,
                 seen_s=seen_s,
+                is_alive=seen_s is not None and seen_s < silent_after_s(settings),
             )
             for worker, state, seen_s in states
         ),
@@ -111,8 +109,13 @@ async def look(database: Database, redis: Redis) -> Look:
     )
 
 
+def silent_after_s(settings: Settings) -> float:
+    """How long nothing is heard of a replica before it counts as gone: a busy one speaks every third of the claim time."""
+    return max(settings.claim_after_s / 2, SILENT_S)
+
+
 async def settled(
-    database: Database, redis: Redis, *, timeout_s: float, on_look: Callable[[Look], None] | None = None
+    settings: Settings, database: Database, redis: Redis, *, timeout_s: float, on_look: Callable[[Look], None] | None = None
 ) -> tuple[bool, list[str]]:
     """Wait until everything is settled, for at most `timeout_s`: whether it is, and what is left.
 
@@ -122,7 +125,7 @@ async def settled(
     while True:
         try:
             async with asyncio.timeout(max(deadline - time.monotonic(), 1.0)):
-                seen = await look(database, redis)
+                seen = await look(settings, database, redis)
         except (Outage, Contended) as error:
             clean, left = 0, [str(error)]
         except TimeoutError:
@@ -147,28 +150,22 @@ async def wait(settings: Settings, *, timeout_s: float) -> list[str]:
     console = screen.err()
     async with place.database(settings) as database, place.redis(settings) as redis:
         with console.status("waiting for the workers…") as spinner:
-            _, left = await settled(database, redis, timeout_s=timeout_s, on_look=partial(_show_left, spinner))
+            _, left = await settled(settings, database, redis, timeout_s=timeout_s, on_look=partial(_show_left, spinner))
     return left
 
 
-async def status(settings: Settings, *, json: bool) -> None:
-    """`nous status`: a line a worker."""
+async def status(settings: Settings, *, is_json: bool) -> None:
+    """`nous status`: a line a worker, and what to do about what does not move by itself."""
     async with place.database(settings) as database, place.redis(settings) as redis:
-        seen = await look(database, redis)
-    if json:
+        seen = await look(settings, database, redis)
+    if is_json:
         screen.emit(seen.as_data())
         return
-    table = screen.table("worker", "stream", "lag", "pending", "retrying", "parked", "seen", right=("lag", "pending", "retrying", "parked"))
-    for one in seen.workers:
-        counts = [f"{count:,}" for count in (one.lag, one.pending, one.retrying, one.parked)]
-        table.add_row(one.worker, one.stream, *counts, _ago(one.seen_s), style="" if one.is_through and not one.parked else "yellow")
     console = screen.out()
-    console.print(table)
+    _print_workers(console, seen)
     for one in seen.workers:
         if one.parked:
-            console.print(
-                f"{one.parked:,} parked by {one.worker}: in {one.stream}{streams.PARKED_SUFFIX}, with the reasons", style="yellow"
-            )
+            _print_parked(console, settings, one)
         if one.waits_for:
             console.print(screen.said(f"{one.worker}: the longest waits because of: {one.waits_for}", "yellow"))
     if seen.outbox:
@@ -177,24 +174,27 @@ async def status(settings: Settings, *, json: bool) -> None:
         console.print(f"No worker is running; start them with: {place.command()} work", style="yellow")
 
 
-def _show_left(spinner: object, seen: Look) -> None:
-    spinner.update(f"waiting for {'; '.join(seen.left()) or 'one more look'}…")  # type: ignore[attr-defined]
+def _show_left(spinner: Status, seen: Look) -> None:
+    spinner.update(f"waiting for {'; '.join(seen.left()) or 'one more look'}…")
 
 
-def _ago(seen_s: float | None) -> str:
-    if seen_s is None:
+def _print_workers(console: Console, seen: Look) -> None:
+    table = screen.table("worker", "stream", "lag", "pending", "retrying", "parked", "seen", right=("lag", "pending", "retrying", "parked"))
+    for one in seen.workers:
+        counts = [f"{count:,}" for count in (one.lag, one.pending, one.retrying, one.parked)]
+        table.add_row(one.worker, one.stream, *counts, _ago(one), style="" if one.is_through and not one.parked else "yellow")
+    console.print(table)
+
+
+def _print_parked(console: Console, settings: Settings, one: Standing) -> None:
+    console.print(f"{one.parked:,} parked by {one.worker}. To see them, each with its reason:", style="yellow")
+    console.print(f"  redis-cli -u {place.redis_in_a_shell(settings)} XRANGE {one.stream}{streams.PARKED_SUFFIX} - +", style="yellow")
+    console.print(f"Once the cause is mended, publish to {one.stream} again, under the same event_id.", style="yellow")
+
+
+def _ago(one: Standing) -> str:
+    if one.seen_s is None:
         return "never"
-    if seen_s < NOW_S:
+    if one.is_alive:
         return "now"
-    return f"{seen_s / 60:,.0f} min ago" if seen_s >= 90 else f"{seen_s:.0f} s ago"
-
-
-async def _seen_s(redis: Redis, stream: str, group: str) -> float | None:
-    async with streams.reachable():
-        try:
-            consumers = await redis.xinfo_consumers(stream, group)
-        except ResponseError as error:
-            if "NOGROUP" in str(error) or "no such key" in str(error).lower():
-                return None
-            raise
-    return min((one["idle"] / 1000 for one in consumers), default=None)
+    return f"{one.seen_s / 60:,.0f} min ago" if one.seen_s >= 90 else f"{one.seen_s:.0f} s ago"

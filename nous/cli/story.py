@@ -69,7 +69,7 @@ class Step:
 # ── a fact ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def explain_fact(settings: Settings, written: str, *, agent: str | None, json: bool) -> None:
+async def explain_fact(settings: Settings, written: str, *, agent: str | None, is_json: bool) -> None:
     """Tell a fact's story, whatever id of it was written: its own, one it was published under, or the beginning of either."""
     async with place.database(settings) as database, database.overview() as db:
         key = await _fact_meant(db, written, agent)
@@ -79,7 +79,7 @@ async def explain_fact(settings: Settings, written: str, *, agent: str | None, j
             db, fact, heard, [receipt for receipt in await receipts.about(db, *key) if not receipt.stream.startswith("censor_")]
         )
         beside = await _steps(db, fact, [], await receipts.beside(db, *key, limit=BESIDE))
-    if json:
+    if is_json:
         screen.emit(
             {"fact": as_data(fact, heard), "story": [one.as_data() for one in steps], "stored_beside": [one.as_data() for one in beside]}
         )
@@ -188,13 +188,13 @@ def _print_beside(console: Console, fact: Fact, step: Step) -> None:
 # ── a censor ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def explain_censor(settings: Settings, written: str, *, agent: str | None, json: bool) -> None:
+async def explain_censor(settings: Settings, written: str, *, agent: str | None, is_json: bool) -> None:
     """Tell a censor's story: who added it, every time it fired, what hardened it and who relaxed it."""
     async with place.database(settings) as database:
         known = await censor.the_one(database, written, agent)
         told = await _told_of(database, known)
     steps = [Step(receipt, None, {}) for receipt in told]
-    if json:
+    if is_json:
         screen.emit({"censor": censor.as_data(known), "story": [one.as_data() for one in steps]})
         return
     _print_censor(screen.out(piped_width=screen.PROSE_WIDTH), known, steps)

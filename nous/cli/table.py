@@ -7,9 +7,9 @@ from . import screen
 EVERY_WORKER_ALSO = ("skipped", "parked")
 
 
-def workers_table(*, json: bool) -> None:
+def workers_table(*, is_json: bool) -> None:
     """Print every worker."""
-    if json:
+    if is_json:
         screen.emit(
             [
                 {

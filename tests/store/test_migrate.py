@@ -152,7 +152,7 @@ async def test_a_known_embedder_with_another_dimension_keeps_its_column_for_the_
     for dimension in (8, 16):
         await migrate(empty, embedder="first", dimension=dimension)
     with pytest.raises(Misconfigured, match=r"vectors of 8 numbers and the embedder 'first' gives 16"):
-        embedders.same(await active(empty), name="first", dimension=16)
+        embedders.require(await active(empty), name="first", dimension=16)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ async def test_a_known_embedder_with_another_dimension_keeps_its_column_for_the_
 )
 def test_an_embedder_whose_vectors_do_not_belong_is_refused_with_both_sides(name: str, dimension: int, sentence: str) -> None:
     with pytest.raises(Misconfigured, match=sentence):
-        embedders.same(Registered(name="zero", dimension=512, table="heart.vectors_zero"), name=name, dimension=dimension)
+        embedders.require(Registered(name="zero", dimension=512, table="heart.vectors_zero"), name=name, dimension=dimension)
 
 
 def test_the_embedder_of_the_store_is_accepted() -> None:
-    embedders.same(Registered(name="zero", dimension=512, table="heart.vectors_zero"), name="zero", dimension=512)
+    embedders.require(Registered(name="zero", dimension=512, table="heart.vectors_zero"), name="zero", dimension=512)
 
 
 async def test_a_database_that_knows_no_embedder_asks_for_the_migration(empty: str) -> None:

@@ -2,7 +2,9 @@
 
 import itertools
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -11,8 +13,9 @@ from sqlalchemy import text
 from events import FactLearned
 from nous.text import content_hash
 from store import mentions
+from store.facts import Fact
 from tests.workers.conftest import Bench, ScriptedEmbedder
-from workers.deduplicator import confirm
+from workers.deduplicator import Claim, _new_fact, confirm
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OLD = "The shop opens at nine on Mondays"
@@ -130,6 +133,24 @@ async def test_the_same_words_in_other_casing_spacing_punctuation_or_unicode_for
     (fact,) = await deduplicator.facts()
     assert fact.confirmation_count == 1
     assert embedder.embedded == ["The café closes at ten"]
+
+
+async def test_an_active_fact_the_guard_agrees_with_is_confirmed_before_a_nearer_one_that_was_retired(
+    deduplicator: Bench, embedder: ScriptedEmbedder
+) -> None:
+    retired, active, said = "The gate, is open today", "the gate is, open today", "The gate is open today"
+    embedder.alike(said, retired, 0.99)
+    embedder.alike(said, active, 0.97)
+    other = "Another fact took its place"
+    await deduplicator.work(learned(retired), learned(other, occurred_at=NOON + timedelta(days=1)))
+    await _retire(deduplicator, retired, by=other, at=NOON + timedelta(days=1))
+    embedder.confirm_similarity = 0.999
+    await deduplicator.work(learned(active))
+    embedder.confirm_similarity = 0.95
+    await deduplicator.work(learned(said, occurred_at=NOON + timedelta(days=2)))
+    assert await deduplicator.outcomes() == ["stored", "stored", "stored", "confirmed"]
+    confirmed = [fact for fact in await deduplicator.facts() if fact.confirmation_count]
+    assert [(fact.content, fact.active) for fact in confirmed] == [(active, True)]
 
 
 # ── promises ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -312,6 +333,21 @@ CLAIMS = [
     learned(OLD, event_id="d", provenance="user_stated", confidence=0.7, occurred_at=NOON - timedelta(hours=1)),
     learned(OLD, event_id="e", provenance="episode_summary", confidence=1.0, occurred_at=NOON + timedelta(hours=3)),
 ]
+
+
+def test_any_order_of_the_same_claims_confirms_to_the_same_row() -> None:
+    tied = [*CLAIMS, learned(OLD, event_id="f", provenance="assistant_derived", confidence=0.2, occurred_at=NOON)]
+    assistants = [claim for claim in tied if claim.provenance == "assistant_derived"]
+    for claims in (tied, assistants):
+        rows = {
+            replace(reduce(confirm, rest, new_fact(first)), fact_id=uuid.UUID(int=0), created_at=NOON, source=None)
+            for first, *rest in itertools.permutations(claims)
+        }
+        assert len(rows) == 1
+
+
+def new_fact(event: FactLearned) -> Fact:
+    return _new_fact(Claim(event, content_hash(event.content), None), event.fact_id)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(5)))[::7])

@@ -6,6 +6,7 @@ a row that is due ─▶ taken: its attempt counted and its lease committed ─�
                                                                                  └─ away ───▶ due again, uncounted
 """
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from datetime import datetime, timedelta
 
 from events import MalformedEvent, decode
 from nous import clock
-from nous.errors import Contended, Misconfigured, Outage
+from nous.errors import Contended, Misconfigured, Outage, Refused
 from store import retries
 from store.retries import Retry
 
@@ -21,6 +22,7 @@ from . import record, streams
 from .life import Life
 from .patience import PAUSE_S, repeating, through_outages
 from .record import Delivery, Ended
+from .streams import Entry
 from .worker import GiveUp, RetryLater
 
 
@@ -40,11 +42,19 @@ class Alone:
         idle_ms = int(self.settings.claim_after_s * 1000)
         entries = await streams.claim(redis, stream, group, self.life.consumer, idle_ms=idle_ms, count=self.settings.page)
         if entries:
-            self.log.warning("replica.lost", entries=len(entries), idle_s=self.settings.claim_after_s, next="each is worked alone")
-            unsettled = await self.life.unsettled(await self.life.opened(entries))
-            await self.life.set_aside([(delivery, "its replica died while it was being worked") for delivery in unsettled])
-            await streams.acknowledge(redis, stream, group, [entry.entry_id for entry in entries])
+            await self._set_aside([entry for entry in entries if entry.entry_id not in self.life.in_flight])
         return len(entries)
+
+    async def _set_aside(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
+        self.log.warning("replica.lost", entries=len(entries), idle_s=self.settings.claim_after_s, next="each is worked alone")
+        deliveries, malformed = record.opened(self.worker, entries)
+        for entry, error in malformed:
+            await self.life.parking.malformed(entry, error)
+        unsettled = await self.life.unsettled(deliveries)
+        await self.life.set_aside([(delivery, "its replica died while it was being worked") for delivery in unsettled])
+        await streams.acknowledge(self.life.redis, self.life.stream, self.worker.name, [one.entry_id for one in deliveries])
 
     async def work_one(self) -> bool:
         """Work the delivery that has been due longest; False when none is due. Raises Outage, Contended and Misconfigured."""
@@ -58,8 +68,11 @@ class Alone:
         except (Outage, Contended, Misconfigured) as error:
             await self._give_back(retry, str(error))
             raise
-        except MalformedEvent as error:
-            await self.life.parking.retry(retry, str(error))
+        except asyncio.CancelledError:
+            await asyncio.shield(self._give_back(retry, "its process was stopped"))
+            raise
+        except (MalformedEvent, Refused) as error:
+            await self.life.parking.worked_alone(retry, str(error))
         except Exhausted as error:
             await self._failed(retry, str(error))
         except Exception as error:
@@ -82,7 +95,7 @@ class Alone:
             case [RetryLater(wait=wait, why=why)]:
                 await self._again(retry, wait.total_seconds(), why, counted=False)
             case [GiveUp(why=why)]:
-                await self.life.parking.retry(retry, why)
+                await self.life.parking.worked_alone(retry, why)
             case _:
                 async with self.database.queue() as db:
                     await retries.clear(db, self.worker.name, [(retry.agent_id, retry.event_id)])
@@ -90,7 +103,7 @@ class Alone:
     async def _failed(self, retry: Retry, why: str) -> None:
         """Again later, or parked when that was the last attempt."""
         if retry.attempts >= self.settings.max_attempts:
-            await self.life.parking.retry(retry, f"{why} (after {self.settings.max_attempts} attempts)")
+            await self.life.parking.worked_alone(retry, f"{why} (after {self.settings.max_attempts} attempts)")
             return
         wait_s = self._backoff_s(retry.attempts)
         self.log.warning(
@@ -101,6 +114,7 @@ class Alone:
             of=self.settings.max_attempts,
             again_in_s=round(wait_s, 1),
             error=why,
+            next="tried again by itself, alone",
         )
         await self._again(retry, wait_s, why, counted=True)
 
@@ -132,7 +146,7 @@ class Alone:
             async with self.database.queue() as db:
                 await retries.renew(db, retry, lease=self._lease())
 
-        async with repeating(renew, every_s=self.settings.claim_after_s / 3):
+        async with repeating(renew, every_s=self.life.heartbeat_s, log=self.log):
             yield
 
 

@@ -13,7 +13,7 @@ import nous
 import workers
 from events import CATALOGUE
 
-from .app import subscribe
+from .host import subscribe
 
 
 def document() -> dict[str, Any]:

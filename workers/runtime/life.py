@@ -12,7 +12,7 @@ only the event at fault pays for it. While something outside is away the page wa
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -20,7 +20,6 @@ from typing import Any
 import structlog
 from redis.asyncio import Redis
 
-from events import MalformedEvent, body_of, decode
 from nous import clock
 from nous.errors import Contended, Misconfigured, Outage
 from store import outbox, receipts, retries
@@ -54,17 +53,20 @@ class Life:
         self.stream = worker.on.stream
         self.parking = Parking(worker, kit.database, redis)
         self.stopping = asyncio.Event()
+        self.in_flight: set[str] = set()
         self.log = log.bind(worker=worker.name)
 
     # ── a page ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def work(self, entries: Sequence[Entry]) -> None:
         """Work a page to its end, waiting out what is away; leaves it pending only when stopped while waiting."""
+        deliveries, malformed = record.opened(self.worker, entries)
         async with self._kept_ours(entries):
-            await through_outages(lambda: self._work(entries), stopping=self.stopping, log=self.log)
+            for entry, error in malformed:
+                await self._through_outages(partial(self.parking.malformed, entry, error))
+            await self._through_outages(partial(self._work, deliveries))
 
-    async def _work(self, entries: Sequence[Entry]) -> None:
-        deliveries = await self.opened(entries)
+    async def _work(self, deliveries: Sequence[Delivery]) -> None:
         unsettled = await self.unsettled(deliveries)
         failed: list[tuple[Delivery, str]] = []
         jobs = await self._thought(unsettled, failed)
@@ -72,21 +74,12 @@ class Life:
         await self.set_aside(failed)
         await self.announced(ended)
         await self.parking.given_up(ended)
-        await streams.acknowledge(self.redis, self.stream, self.worker.name, [entry.entry_id for entry in entries])
-
-    async def opened(self, entries: Sequence[Entry]) -> list[Delivery]:
-        """The entries that are events of this stream; the others are parked."""
-        deliveries = []
-        for entry in entries:
-            try:
-                body = body_of(entry.fields)
-                deliveries.append(Delivery(decode(self.worker.on, body, entry.entry_id), entry.entry_id, body))
-            except MalformedEvent as error:
-                await self.parking.malformed(entry, error)
-        return deliveries
+        await streams.acknowledge(self.redis, self.stream, self.worker.name, [one.entry_id for one in deliveries])
 
     async def unsettled(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
         """Those without a receipt; of several deliveries of one event, the first."""
+        if not deliveries:
+            return []
         first = {delivery.key: delivery for delivery in reversed(deliveries)}
         async with self.kit.database.read({agent for agent, _ in first}) as db:
             settled = await receipts.settled(db, self.worker.name, first)
@@ -139,7 +132,7 @@ class Life:
                 async with asyncio.timeout(self.kit.settings.time_limit_s):
                     return await self._write_once(group)
             except Contended as error:
-                self.log.info("page.contended", reason=str(error), again=again + 1)
+                self.log.info("page.contended", reason=str(error), tries=again + 1, of=CONTENDED_TRIES, next="tried again, uncounted")
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**again))
         raise Outage("Postgres", f"{CONTENDED_TRIES} transactions in a row met other writers")
 
@@ -178,8 +171,20 @@ class Life:
         """Keep these entries from being taken over while this process lives."""
         ids = [entry.entry_id for entry in entries]
         renew = partial(streams.renew, self.redis, self.stream, self.worker.name, self.consumer, ids)
-        async with repeating(renew, every_s=self.kit.settings.claim_after_s / 3):
-            yield
+        self.in_flight |= set(ids)
+        try:
+            async with repeating(renew, every_s=self.heartbeat_s, log=self.log):
+                yield
+        finally:
+            self.in_flight -= set(ids)
+
+    @property
+    def heartbeat_s(self) -> float:
+        """How often a live process says of its entries that they are still being worked."""
+        return self.kit.settings.claim_after_s / 3
+
+    async def _through_outages(self, step: Callable[[], Awaitable[None]]) -> bool:
+        return await through_outages(step, stopping=self.stopping, log=self.log)
 
 
 def _bounded(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:

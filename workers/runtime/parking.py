@@ -5,11 +5,12 @@ nowhere; the receipt stays one.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import structlog
 from redis.asyncio import Redis
 
-from events import MalformedEvent, derived
+from events import MalformedEvent, derived, kept_body
 from nous import clock
 from store import receipts, retries
 from store.database import Database
@@ -26,7 +27,7 @@ log = structlog.get_logger()
 class Parking:
     """Where one worker puts what it cannot work."""
 
-    def __init__(self, worker: Worker, database: Database, redis: Redis) -> None:  # type: ignore[type-arg]
+    def __init__(self, worker: Worker[Any, Any], database: Database, redis: Redis) -> None:
         self._worker = worker
         self._database = database
         self._redis = redis
@@ -37,8 +38,7 @@ class Parking:
         key = (error.agent_id, error.event_id or derived(self._stream, entry.entry_id))
         async with self._database.write({error.agent_id}) as db:
             await receipts.insert(db, [record.parked_receipt(self._worker, key, entry.entry_id, str(error), clock.now())])
-        body = entry.fields.get(b"data", entry.fields.get(b"__data__", b""))
-        await self._append(body, key, entry.entry_id, str(error), attempts=1, acknowledge=True)
+        await self._append(kept_body(entry.fields), key, entry.entry_id, str(error), attempts=1, acknowledge=True)
 
     async def given_up(self, ended: Iterable[Ended]) -> None:
         """Those a page gave up on: their receipts say so already; now the stream where a person looks. Raises Outage."""
@@ -46,7 +46,7 @@ class Parking:
             if isinstance(one.ending, GiveUp):
                 await self._append(one.delivery.body, one.delivery.key, one.delivery.entry_id, one.ending.why, attempts=1)
 
-    async def retry(self, retry: Retry, reason: str) -> None:
+    async def worked_alone(self, retry: Retry, reason: str) -> None:
         """One that was worked alone and will not be again. Raises Outage."""
         key = (retry.agent_id, retry.event_id)
         await self._append(retry.body, key, retry.entry_id, reason, attempts=retry.attempts)
@@ -57,6 +57,9 @@ class Parking:
     async def _append(
         self, body: bytes, key: receipts.Key, entry_id: str, reason: str, *, attempts: int, acknowledge: bool = False
     ) -> None:
+        fields = record.parked_fields(self._worker, body, key, entry_id, reason, attempts=attempts, now=clock.now())
+        await streams.park(self._redis, self._stream, self._worker.name, fields, entry_id if acknowledge else None)
+        parked = self._stream + streams.PARKED_SUFFIX
         log.error(
             "delivery.parked",
             worker=self._worker.name,
@@ -64,7 +67,5 @@ class Parking:
             agent_id=key[0],
             entry_id=entry_id,
             reason=reason,
-            next=f"it waits in {self._stream}{streams.PARKED_SUFFIX}; nothing else was affected",
+            next=f"nothing else was affected; look with XRANGE {parked} - +, mend the cause, publish it again under the same event_id",
         )
-        fields = record.parked_fields(self._worker, body, key, entry_id, reason, attempts=attempts, now=clock.now())
-        await streams.park(self._redis, self._stream, self._worker.name, fields, entry_id if acknowledge else None)

@@ -13,36 +13,45 @@ PAUSE_S = 0.5
 PAUSE_CAP_S = 10.0
 
 
-async def through_outages(step: Callable[[], Awaitable[None]], *, stopping: asyncio.Event, log: FilteringBoundLogger) -> None:
-    """Do `step`; while something outside is away, wait and do it again, until it succeeds or `stopping` is set.
+async def through_outages(step: Callable[[], Awaitable[None]], *, stopping: asyncio.Event, log: FilteringBoundLogger) -> bool:
+    """Do `step`; while something outside is away, wait and do it again, until it succeeds or `stopping` is set while it waits.
 
-    What was done before the outage has its receipts, so doing the step again is harmless.
+    Whether it succeeded. What was done before the outage has its receipts, so doing the step again is harmless.
     """
     since = time.monotonic()
     pause_s = PAUSE_S
-    while not stopping.is_set():
+    while True:
         try:
             await step()
         except (Outage, Contended) as error:
-            log.warning("work.waiting", reason=str(error), for_s=round(time.monotonic() - since), next="tried again by itself")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), pause_s)
+            log.warning("work.delayed", reason=str(error), for_s=round(time.monotonic() - since), next="tried again by itself")
+            if await stopped_within(pause_s, stopping):
+                return False
             pause_s = min(pause_s * 2, PAUSE_CAP_S)
         else:
             if pause_s > PAUSE_S:
                 log.info("work.resumed", after_s=round(time.monotonic() - since))
-            return
+            return True
+
+
+async def stopped_within(seconds: float, stopping: asyncio.Event) -> bool:
+    """Wait for so long, or less when the stop comes; whether it came."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stopping.wait(), seconds)
+    return stopping.is_set()
 
 
 @asynccontextmanager
-async def repeating(renew: Callable[[], Awaitable[None]], *, every_s: float) -> AsyncIterator[None]:
-    """Call `renew` every so often for as long as the block takes; one that fails is called again the next time."""
+async def repeating(renew: Callable[[], Awaitable[None]], *, every_s: float, log: FilteringBoundLogger) -> AsyncIterator[None]:
+    """Call `renew` every so often while the block runs; one that fails is called again the next time, and never fails the block."""
 
     async def run() -> None:
         while True:
             await asyncio.sleep(every_s)
-            with suppress(Outage, Contended):
+            try:
                 await renew()
+            except Exception as error:
+                log.warning("heartbeat.missed", error=str(error), next=f"tried again in {every_s:.1f} s")
 
     task = asyncio.create_task(run())
     try:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from events import Event, encode
+from events import Event, MalformedEvent, body_of, decode, encode
 from store import outbox, receipts
 from store.receipts import Receipt
 from store.retries import Retry
 
+from .streams import Entry
 from .worker import Done, Ending, GiveUp, Skip, Worker
 
 
@@ -33,6 +34,19 @@ class Ended:
 
     delivery: Delivery
     ending: Ending
+
+
+def opened(worker: Worker[Any, Any], entries: Iterable[Entry]) -> tuple[list[Delivery], list[tuple[Entry, MalformedEvent]]]:
+    """The entries that are events of the worker's stream, and those that never will be."""
+    deliveries: list[Delivery] = []
+    malformed: list[tuple[Entry, MalformedEvent]] = []
+    for entry in entries:
+        try:
+            body = body_of(entry.fields)
+            deliveries.append(Delivery(decode(worker.on, body, entry.entry_id), entry.entry_id, body))
+        except MalformedEvent as error:
+            malformed.append((entry, error))
+    return deliveries, malformed
 
 
 def receipt(worker: Worker[Any, Any], ended: Ended, now: datetime) -> Receipt:

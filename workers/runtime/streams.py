@@ -17,10 +17,12 @@ from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import RedisError, ResponseError
 
 from events import Event, encode
-from nous.errors import Outage
+from nous.errors import Misconfigured, Outage
 
 PARKED_SUFFIX = ".parked"
 FORGET_CONSUMER_AFTER_MS = 3_600_000
+COUNTED_AT_ONCE = 1_000
+COUNTED_AT_MOST = 100_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ async def reachable() -> AsyncIterator[None]:
     """Turn what Redis says when it is away, loading, full or read-only into an Outage."""
     try:
         yield
+    except (exceptions.AuthenticationError, exceptions.NoPermissionError) as error:
+        raise Misconfigured(f"Redis refuses this login ({error}); correct NOUS_REDIS_URL, or grant it the commands it needs") from error
     except ResponseError as error:
         if str(error).split(" ")[0] in {"MISCONF", "OOM", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS"}:
             raise Outage("Redis", str(error)) from error
@@ -125,13 +129,14 @@ async def park(redis: Redis, stream: str, group: str, fields: Mapping[str, str |
         await pipeline.execute()
 
 
-async def append(redis: Redis, letters: Sequence[tuple[str, bytes]]) -> None:
-    """Append encoded events to their streams, in one round trip. Raises Outage."""
-    if letters:
-        async with reachable(), redis.pipeline(transaction=False) as pipeline:
-            for stream, body in letters:
-                pipeline.xadd(stream, {"data": body})
-            await pipeline.execute()
+async def append(redis: Redis, letters: Sequence[tuple[str, bytes]]) -> list[str]:
+    """Append encoded events to their streams, in one round trip; their entry ids, in order. Raises Outage."""
+    if not letters:
+        return []
+    async with reachable(), redis.pipeline(transaction=False) as pipeline:
+        for stream, body in letters:
+            pipeline.xadd(stream, {"data": body})
+        return [_text(entry_id) for entry_id in await pipeline.execute()]
 
 
 async def group_state(redis: Redis, stream: str, group: str) -> GroupState:
@@ -147,15 +152,37 @@ async def group_state(redis: Redis, stream: str, group: str) -> GroupState:
             if info["name"] == group.encode():
                 lag = info["lag"]
                 if lag is None:  # entries were deleted from the middle: count what is left
-                    lag = len(await redis.xrange(stream, min=f"({info['last-delivered-id'].decode()}") or ())
+                    lag = await _count_after(redis, stream, info["last-delivered-id"].decode())
                 return GroupState(lag=int(lag), pending=int(info["pending"]))
         return GroupState(lag=int(await redis.xlen(stream)), pending=0)
 
 
-async def parked_length(redis: Redis, stream: str) -> int:
-    """How many deliveries stand in `<stream>.parked`. Raises Outage."""
+async def heard_of(redis: Redis, stream: str, group: str) -> float | None:
+    """Seconds since a consumer of the group last spoke; None when it never had one. Raises Outage."""
     async with reachable():
-        return int(await redis.xlen(stream + PARKED_SUFFIX))
+        try:
+            consumers = await redis.xinfo_consumers(stream, group)
+        except ResponseError as error:
+            if "NOGROUP" in str(error) or "no such key" in str(error).lower():
+                return None
+            raise
+        return min((one["idle"] / 1000 for one in consumers), default=None)
+
+
+def _text(entry_id: bytes | str | None) -> str:
+    return entry_id.decode() if isinstance(entry_id, bytes) else entry_id or ""
+
+
+async def _count_after(redis: Redis, stream: str, entry_id: str) -> int:
+    """Entries after this one, counted in steps; COUNTED_AT_MOST stands for "very many"."""
+    counted = 0
+    while counted < COUNTED_AT_MOST:
+        entries = await redis.xrange(stream, min=f"({entry_id}", count=COUNTED_AT_ONCE) or []
+        counted += len(entries)
+        if len(entries) < COUNTED_AT_ONCE:
+            break
+        entry_id = _text(entries[-1][0])
+    return counted
 
 
 async def forget_dead_consumers(redis: Redis, stream: str, group: str) -> int:

@@ -78,16 +78,6 @@ class Kit:
     registered: Registered
     settings: Settings
 
-    @property
-    def confirm_similarity(self) -> float:
-        """Cosine from which the guard alone decides; the embedder's own unless set."""
-        return self.embedder.confirm_similarity
-
-    @property
-    def check_similarity(self) -> float:
-        """Cosine from which a twin is likely; the embedder's own unless set."""
-        return self.embedder.check_similarity
-
 
 Think = Callable[[Sequence[E], Kit], Awaitable[Sequence[T]]]
 WriteJobs = Callable[[Write, Sequence[Job[E, T]], Kit], Awaitable[Sequence[Ending]]]

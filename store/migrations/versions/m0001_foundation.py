@@ -95,8 +95,8 @@ CREATE TABLE heart.fact_mentions (
     CONSTRAINT fk_fact_mentions_fact FOREIGN KEY (agent_id, fact_id) REFERENCES heart.facts (agent_id, fact_id),
     CONSTRAINT ck_fact_mentions_outcome CHECK (outcome IN ('stored', 'confirmed', 'mentioned'))
 )""",
-    "CREATE INDEX ix_fact_mentions_hash ON heart.fact_mentions (agent_id, content_hash, fact_id)",
-    "CREATE INDEX ix_fact_mentions_mention ON heart.fact_mentions (agent_id, mention_id, content_hash)",
+    "CREATE INDEX ix_fact_mentions_hash ON heart.fact_mentions (agent_id, content_hash) INCLUDE (fact_id)",
+    "CREATE INDEX ix_fact_mentions_mention ON heart.fact_mentions (agent_id, mention_id) INCLUDE (content_hash)",
     "CREATE INDEX ix_fact_mentions_fact ON heart.fact_mentions (agent_id, fact_id)",
     """
 CREATE TABLE heart.embedders (
