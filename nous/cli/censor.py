@@ -5,6 +5,7 @@ or by a running worker if Redis is away.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
@@ -14,13 +15,14 @@ from pydantic import ValidationError
 import workers
 from events import CensorAdded, CensorRelaxed, Event, Severity, encode
 from nous import clock, ids
-from nous.errors import Misconfigured, Outage, UserMistake
+from nous.errors import Contended, Misconfigured, Outage, UserMistake
 from nous.settings import Settings
 from store import censors, outbox, receipts
-from store.censors import Censor
+from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
 from store.database import Database, Write
+from store.outbox import Letter
 from store.receipts import Receipt
-from workers.runtime import streams
+from workers.runtime.sweep import announce
 
 from . import ids_meant, place, screen
 
@@ -31,7 +33,7 @@ E = TypeVar("E", bound=Event)
 
 
 async def add(
-    settings: Settings, *, agent: str, pattern: str, reason: str, severity: Severity, threshold: int, censor: UUID | None, is_json: bool
+    settings: Settings, *, agent: str, pattern: str, reason: str, severity: Severity, threshold: int | None, censor: UUID | None, is_json: bool
 ) -> None:
     """Add a censor and say its id."""
     told = _event(
@@ -41,7 +43,7 @@ async def add(
         trigger_pattern=pattern,
         reason=reason,
         severity=severity,
-        escalation_threshold=threshold,
+        escalation_threshold=threshold or DEFAULT_ESCALATION_THRESHOLD,
     )
     added = Censor(
         agent_id=told.agent_id,
@@ -62,8 +64,8 @@ async def add(
         async with database.write({agent}) as db:
             if not await censors.insert(db, added):
                 raise UserMistake(f"agent {agent!r} has a censor {added.censor_id} already; leave --id out for a new one")
-            await _record(db, told, "added", reason, evidence={"after": _state(added)})
-        await _send(settings, database, told)
+            letter = await _record(db, told, "added", reason, evidence={"after": _state(added)})
+        await _send(settings, database, letter)
     if is_json:
         screen.emit(as_data(added))
     else:
@@ -110,8 +112,8 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
                 before, severity="warn", counted_from=before.activation_count, relaxed_at=told.occurred_at, relaxed_reason=told.reason
             )
             await censors.update(db, relaxed)
-            await _record(db, told, "relaxed", reason, evidence={"before": _state(before), "after": _state(relaxed)})
-        await _send(settings, database, told)
+            letter = await _record(db, told, "relaxed", reason, evidence={"before": _state(before), "after": _state(relaxed)})
+        await _send(settings, database, letter)
     if is_json:
         screen.emit(as_data(relaxed))
     else:
@@ -147,8 +149,8 @@ def _event(kind: type[E], agent: str, **fields: object) -> E:
         raise UserMistake(f"{option} does not do: {first['msg'].lower()}, got {screen.shown(str(first['input']))[:80]!r}") from None
 
 
-async def _record(db: Write, told: CensorAdded | CensorRelaxed, outcome: str, reason: str, *, evidence: Mapping[str, object]) -> None:
-    """The receipt and the letter, in the transaction of the effect."""
+async def _record(db: Write, told: CensorAdded | CensorRelaxed, outcome: str, reason: str, *, evidence: Mapping[str, object]) -> Letter:
+    """The receipt and the letter, in the transaction of the effect; gives the letter."""
     receipt = Receipt(
         worker=OPERATOR,
         agent_id=told.agent_id,
@@ -164,27 +166,17 @@ async def _record(db: Write, told: CensorAdded | CensorRelaxed, outcome: str, re
         evidence=evidence,
         derived=(f"{told.stream}:{told.event_id}",),
     )
+    letter = Letter(agent_id=told.agent_id, event_id=told.event_id, stream=told.stream, body=encode(told))
     await receipts.insert(db, [receipt])
-    await outbox.insert(db, [_letter(told)], now=told.occurred_at)
+    await outbox.insert(db, [letter], now=told.occurred_at)
+    return letter
 
 
-async def _send(settings: Settings, database: Database, told: Event) -> None:
+async def _send(settings: Settings, database: Database, letter: Letter) -> None:
     """Publish the letter now; when Redis is away, or is not known here, a running worker does it within seconds of its return."""
-    try:
+    with suppress(Outage, Contended, Misconfigured):
         async with place.redis(settings) as redis:
-            await streams.append(redis, [streams.letter(told)])
-    except (Outage, Misconfigured):
-        return
-    arrived = {outbox.key(_letter(told))}
-    async with database.queue() as db:
-        if workers.consumers().get(told.stream):
-            await outbox.mark_published(db, arrived, now=clock.now())
-        else:
-            await outbox.delete(db, arrived)
-
-
-def _letter(told: Event) -> outbox.Letter:
-    return outbox.Letter(agent_id=told.agent_id, event_id=told.event_id, stream=told.stream, body=encode(told))
+            await announce(database, redis, [letter], workers.consumers())
 
 
 def _state(censor: Censor) -> dict[str, object]:

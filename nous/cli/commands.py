@@ -35,8 +35,8 @@ def main() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def root(is_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    if is_version:
+def root(wants_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if wants_version:
         from importlib.metadata import version as installed
 
         print(f"nous {installed('nous-memory')}")

@@ -1,0 +1,289 @@
+"""The five ways a delivery ends, in a page and alone, and what counts."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import structlog
+from redis import exceptions
+from redis.asyncio import Redis
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+import workers
+from events import FactLearned
+from nous import clock
+from nous.errors import Misconfigured, Outage, Refused
+from store import receipts, retries
+from store.database import Write
+from store.retries import Retry
+from tests.conftest import until
+from tests.factories import a_fact_learned
+from workers.runtime import streams
+from workers.runtime.alone import Alone
+from workers.runtime.life import Life
+from workers.runtime.patience import repeating
+from workers.runtime.streams import Entry
+from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater, Skip, Worker
+
+GROUP = "actor"
+
+
+class Actor:
+    """A worker that does what the test says: `ends` per content, or `raises`."""
+
+    def __init__(self, kit: Kit, redis: Redis) -> None:
+        self.ends: dict[str, Ending] = {}
+        self.raises: dict[str, Exception] = {}
+        self.thinks: Callable[[Sequence[FactLearned]], Any] | None = None
+        self.pages: list[list[str]] = []
+        self.life = Life(Worker(on=FactLearned, think=self._think, write=self._writing(), outcomes=("acted",)), kit, redis, "by-hand", {})
+        self.alone = Alone(self.life)
+
+    async def _think(self, events: Sequence[FactLearned], kit: Kit) -> Sequence[None]:
+        if self.thinks is not None:
+            await self.thinks(events)
+        return [None] * len(events)
+
+    def _writing(self) -> Any:
+        async def act(db: Write, jobs: Sequence[Job[FactLearned, None]], kit: Kit) -> Sequence[Ending]:
+            """Do what the test says."""
+            self.pages.append([job.event.content for job in jobs])
+            for job in jobs:
+                if job.event.content in self.raises:
+                    raise self.raises[job.event.content]
+            return [self.ends.get(job.event.content, Done("acted")) for job in jobs]
+
+        act.__module__ = f"workers.{GROUP}"
+        return act
+
+    async def publish(self, *contents: str) -> list[Entry]:
+        """Publish and read, as the group would."""
+        for content in contents:
+            event = a_fact_learned(content=content, event_id=content, agent_id="agent-1")
+            await self.life.redis.xadd("fact_learned", {"data": event.model_dump_json()})
+        await streams.ensure_group(self.life.redis, "fact_learned", GROUP)
+        ((_, read),) = await self.life.redis.xreadgroup(GROUP, "by-hand", {"fact_learned": ">"}, count=1000)
+        return [Entry(entry_id.decode(), fields) for entry_id, fields in read]
+
+    async def rows(self) -> list[Retry]:
+        async with self.life.kit.database.queue() as db:
+            return [Retry(**row._mapping) for row in await db.execute(text("SELECT * FROM bus.retries ORDER BY event_id"))]
+
+    async def endings(self) -> dict[str, str]:
+        async with self.life.kit.database.read(["agent-1"]) as db:
+            return {one.event_id: one.ending for one in await receipts.of_agent(db, "agent-1", GROUP)}
+
+    async def pending(self) -> int:
+        return (await streams.group_state(self.life.redis, "fact_learned", GROUP)).pending
+
+
+@pytest.fixture
+def actor(kit: Kit, redis: Redis) -> Actor:
+    return Actor(kit, redis)
+
+
+async def test_done_and_skip_settle_give_up_parks_and_retry_later_waits_uncounted(actor: Actor) -> None:
+    actor.ends = {"skip": Skip("nothing to do"), "give up": GiveUp("never"), "later": RetryLater(timedelta(hours=1), "the mind is away")}
+    await actor.life.work(await actor.publish("done", "skip", "give up", "later"))
+    assert await actor.endings() == {"done": "done", "skip": "skip", "give up": "parked"}
+    (row,) = await actor.rows()
+    assert (row.event_id, row.attempts, row.reason) == ("later", 0, "the mind is away")
+    assert await actor.life.redis.xlen("fact_learned.parked") == 1
+    assert await actor.pending() == 0, "what waits blocks nobody"
+
+
+async def test_one_that_asks_for_later_again_and_again_is_never_parked(actor: Actor) -> None:
+    actor.ends = {"later": RetryLater(timedelta(0), "not yet")}
+    await actor.life.work(await actor.publish("later"))
+    for _ in range(actor.life.kit.settings.max_attempts * 3):
+        assert await actor.alone.work_one()
+    assert [row.attempts for row in await actor.rows()] == [0]
+    actor.ends = {}
+    assert await actor.alone.work_one()
+    assert await actor.endings() == {"later": "done"}
+    assert await actor.rows() == []
+
+
+async def test_a_failing_page_counts_for_nobody_and_only_the_one_at_fault_pays_alone(actor: Actor) -> None:
+    actor.raises = {"bad": ValueError("cannot")}
+    await actor.life.work(await actor.publish("good", "bad", "fine"))
+    assert [(row.event_id, row.attempts) for row in await actor.rows()] == [("bad", 0), ("fine", 0), ("good", 0)]
+    while await actor.alone.work_one():
+        pass
+    assert await actor.endings() == {"good": "done", "fine": "done"}
+    (row,) = await actor.rows()
+    assert (row.event_id, row.attempts, row.reason) == ("bad", 1, "ValueError: cannot")
+    assert all(len(page) == 1 for page in actor.pages[1:]), "after the page each is worked alone"
+
+
+async def test_the_wait_between_attempts_grows_and_after_the_last_it_is_parked_with_its_error(actor: Actor) -> None:
+    actor.raises = {"bad": ValueError("cannot")}
+    await actor.life.work(await actor.publish("bad"))
+
+    async def is_parked() -> bool:
+        await actor.alone.work_one()
+        return (await actor.endings()).get("bad") == "parked"
+
+    await until(is_parked, what="the parked receipt")
+    assert len(actor.pages) == 1 + actor.life.kit.settings.max_attempts
+    assert await actor.rows() == []
+    waits = [actor.alone._backoff_s(attempt) for attempt in (1, 2, 3, 30)]
+    settings = actor.life.kit.settings
+    assert 0.75 * settings.retry_base_s <= waits[0] <= 1.25 * settings.retry_base_s
+    assert waits[3] <= 1.25 * settings.retry_cap_s
+
+
+async def test_one_that_is_refused_for_good_is_parked_without_more_attempts(actor: Actor) -> None:
+    actor.raises = {"bad": Refused("too long, now and later")}
+    await actor.life.work(await actor.publish("bad"))
+    assert await actor.alone.work_one()
+    assert await actor.endings() == {"bad": "parked"}
+    assert len(actor.pages) == 2
+
+
+async def test_an_outage_during_a_lone_attempt_is_not_counted(actor: Actor) -> None:
+    actor.raises = {"bad": ValueError("cannot")}
+    await actor.life.work(await actor.publish("bad"))
+    actor.raises = {"bad": Outage("the mind", "connection refused")}
+    for _ in range(actor.life.kit.settings.max_attempts + 2):
+        with pytest.raises(Outage):
+            await _when_due(actor)
+    assert [row.attempts for row in await actor.rows()] == [0]
+    assert await actor.endings() == {}
+
+
+async def _when_due(actor: Actor) -> None:
+    async def worked() -> bool:
+        return await actor.alone.work_one()
+
+    await until(worked, what="a due delivery")
+
+
+async def test_a_lone_attempt_that_is_cancelled_by_a_stop_is_given_back_uncounted(actor: Actor) -> None:
+    actor.raises = {"slow": ValueError("set aside")}
+    await actor.life.work(await actor.publish("slow"))
+    begun = asyncio.Event()
+
+    async def hang(_: Sequence[FactLearned]) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    actor.thinks = hang
+    attempt = asyncio.create_task(actor.alone.work_one())
+    await begun.wait()
+    attempt.cancel()
+    with suppress(asyncio.CancelledError):
+        await attempt
+    (row,) = await actor.rows()
+    assert (row.attempts, row.reason) == (0, "its process was stopped")
+
+
+async def test_a_thought_that_takes_too_long_is_given_up_on_and_counted_alone(actor: Actor, kit: Kit) -> None:
+    actor.life.kit = replace(kit, settings=kit.settings.model_copy(update={"time_limit_s": 0.05}))
+
+    async def hang(_: Sequence[FactLearned]) -> None:
+        await asyncio.Event().wait()
+
+    actor.thinks = hang
+    await actor.life.work(await actor.publish("slow"))
+    await _when_due(actor)
+    (row,) = await actor.rows()
+    assert (row.attempts, "NOUS_TIME_LIMIT_S" in row.reason) == (1, True)
+
+
+async def test_an_outcome_or_event_the_worker_did_not_promise_is_an_error_and_not_an_effect(actor: Actor) -> None:
+    actor.ends = {"strange": Done("danced")}
+    await actor.life.work(await actor.publish("strange"))
+    (row,) = await actor.rows()
+    assert "'danced', which is not in its list ('acted',)" in row.reason
+    assert await actor.endings() == {}
+
+
+async def test_a_malformed_entry_is_parked_once_however_long_its_page_waits(actor: Actor) -> None:
+    await actor.life.redis.xadd("fact_learned", {"data": "no event"})
+    entries = await actor.publish("good")
+    asked = 0
+
+    async def away(_: Sequence[FactLearned]) -> None:
+        nonlocal asked
+        asked += 1
+        if asked < 3:
+            raise Outage("the embedder", "connection refused")
+
+    actor.thinks = away
+    await actor.life.work(entries)
+    assert asked == 3
+    assert await actor.life.redis.xlen("fact_learned.parked") == 1
+    assert await actor.pending() == 0
+
+
+async def test_a_taken_over_entry_is_worked_alone_and_one_still_in_flight_here_is_not_taken_over(actor: Actor) -> None:
+    mine, *_ = entries = await actor.publish("mine", "left behind")
+    actor.life.in_flight.add(mine.entry_id)
+
+    async def taken() -> int:
+        return await actor.alone.take_over()
+
+    assert await until(taken, what="idle entries") == len(entries)
+    assert [(row.event_id, row.reason) for row in await actor.rows()] == [("left behind", "its replica died while it was being worked")]
+    assert await actor.pending() == 1
+
+
+async def test_a_settled_event_is_never_parked_however_often_it_was_taken(actor: Actor) -> None:
+    entries = await actor.publish("done")
+    await actor.life.work(entries)
+    row = Retry("actor", "agent-1", "done", "fact_learned", entries[0].entry_id, entries[0].fields[b"data"], 99, _now(), "?", _now())
+    async with actor.life.kit.database.queue() as db:
+        await retries.set_aside(db, [row])
+    assert await actor.alone.work_one()
+    assert await actor.endings() == {"done": "done"}
+    assert await actor.life.redis.xlen("fact_learned.parked") == 0
+
+
+def _now() -> Any:
+    return clock.now()
+
+
+async def test_a_heartbeat_that_fails_is_said_and_tried_again_and_never_fails_the_work() -> None:
+    beats = 0
+
+    async def renew() -> None:
+        nonlocal beats
+        beats += 1
+        raise exceptions.ResponseError("NOGROUP no such group")
+
+    async def beaten() -> bool:
+        return beats >= 3
+
+    with capture_logs() as lines:
+        async with repeating(renew, every_s=0.01, log=workers_log()):
+            await until(beaten, what="three heartbeats")
+    assert {line["event"] for line in lines} == {"heartbeat.missed"}
+
+
+def workers_log() -> Any:
+    return structlog.get_logger()
+
+
+@pytest.mark.parametrize("error", [exceptions.AuthenticationError("WRONGPASS"), exceptions.NoPermissionError("no XADD for you")])
+async def test_a_login_redis_refuses_is_misconfigured_and_not_waited_for(error: Exception) -> None:
+    with pytest.raises(Misconfigured, match="NOUS_REDIS_URL"):
+        async with streams.reachable():
+            raise error
+
+
+@pytest.mark.parametrize("word", ["MISCONF", "OOM", "READONLY", "LOADING"])
+async def test_a_redis_that_cannot_write_for_now_is_an_outage(word: str) -> None:
+    with pytest.raises(Outage, match=word):
+        async with streams.reachable():
+            raise exceptions.ResponseError(f"{word} not now")
+
+
+def test_every_worker_of_the_table_is_found_by_the_name_of_its_file() -> None:
+    assert list(workers.table()) == ["censor_escalator", "deduplicator"]
+    assert workers.consumers() == {"censor_triggered": ("censor_escalator",), "fact_learned": ("deduplicator",)}
