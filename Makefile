@@ -31,15 +31,18 @@ bench: $(READY)
 eval: $(READY)
 	$(BIN)/python -m tests.evals $(if $(DATA),--data $(DATA))
 
-# The lock is one file for every platform and names no host; `make lock` after changing a dependency.
+# The locks hold for every platform and name no host; `make lock` after changing a dependency. One is what runs, the other adds
+# what tests, measures and builds it.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --no-emit-index-url
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --all-extras --python-version 3.11 --no-emit-index-url pyproject.toml --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra build --output-file requirements.lock
+	$(COMPILE) pyproject.toml --all-extras --constraint requirements.lock --output-file requirements-dev.lock
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Nous needs Python 3.11 or newer, and {sys.executable} is {sys.version.split()[0]}; run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from .base import Count, Event, Moment, ShortText, stated
+from .base import Content, Count, Event, Moment, ShortText, stated
 from .identity import derived
 
 MAX_TRANSCRIPT_CHARACTERS = 1_048_576
@@ -17,10 +17,10 @@ class EpisodeClosed(Event):
 
     episode_id: UUID = Field(description="The episode that ended.")
     transcript: Annotated[str, StringConstraints(max_length=MAX_TRANSCRIPT_CHARACTERS)] | None = Field(
-        default=None, description="What was said, at most 1 MiB; absent when its turns were reported."
+        default=None, description="What was said, at most 1,048,576 characters; absent when its turns were reported."
     )
     title: ShortText | None = Field(default=None, description="A title, if it has one already.")
-    summary: Annotated[str, StringConstraints(max_length=8_000)] | None = Field(default=None, description="A summary, if any.")
+    summary: Content | None = Field(default=None, description="A summary, if any.")
     started_at: Moment | None = Field(default=None, description="When it began.")
     outcome: ShortText | None = Field(default=None, description="How it ended.")
     decision_ids: tuple[UUID, ...] = Field(default=(), description="Decisions made in it.")

@@ -1,7 +1,7 @@
 """Facts: what an agent learned, and what became of it.
 
-fact_learned ──▶ deduplicator ──▶ fact_stored       a new row, recallable at once
-└─▶ fact_confirmed    one more mention of a row that was there
+    fact_learned ──▶ deduplicator ─┬─▶ fact_stored       a new row, recallable at once
+                                   └─▶ fact_confirmed    one more mention of a row that was there
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from .identity import derived
 
 
 class FactLearned(Event):
-    """An agent learned a fact. Published by agents, and by the summarizer for what a conversation taught."""
+    """An agent learned a fact. Published by agents."""
 
     fact_id: UUID = Field(description="The agent's own id for it; resolves for ever to the fact it became.")
     content: Content = Field(description="The fact in one sentence, at most 8,000 characters. Empty is valid and skipped.")
@@ -41,7 +41,7 @@ class FactStored(Event):
     attribute: ShortText | None = Field(default=None, description="Which property of the subject it states.")
     provenance: Provenance = Field(default="assistant_derived", description="Who vouches for it.")
     confidence: Confidence = Field(default=0.5, description="0 to 1.")
-    likely_twin: UUID | None = Field(default=None, description="The nearest fact above CHECK_SIMILARITY, if any.")
+    likely_twin: UUID | None = Field(default=None, description="The nearest active fact at or above CHECK_SIMILARITY, if any.")
     similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(default=None, description="Cosine to the likely twin.")
 
 

@@ -175,7 +175,8 @@ async def _furnish(server: Server, port: int, passwords: dict[str, str]) -> None
     try:
         await _bring_pgvector(template)
         if not await template.fetchval("SELECT count(*) FROM pg_roles WHERE rolname = $1", NOUS):
-            await template.execute(f"CREATE ROLE {NOUS} LOGIN NOSUPERUSER CREATEROLE CREATEDB PASSWORD '{passwords[NOUS]}'")
+            quoted = await template.fetchval("SELECT quote_literal($1::text)", passwords[NOUS])
+            await template.execute(f"CREATE ROLE {NOUS} LOGIN NOSUPERUSER CREATEROLE CREATEDB PASSWORD {quoted}")
         if not await template.fetchval("SELECT count(*) FROM pg_database WHERE datname = $1", NOUS):
             await template.execute(f"CREATE DATABASE {NOUS} OWNER {NOUS}")
     finally:

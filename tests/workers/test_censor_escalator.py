@@ -59,7 +59,7 @@ async def _censor(bench: Bench, agent: str = "agent-1") -> Censor:
     return found
 
 
-# ── the spec's list (002, test_censor_escalate) ───────────────────────────────────────────────────────────────────────────
+# ── by count ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_activation_count_below_threshold_takes_no_action(escalator: Bench) -> None:

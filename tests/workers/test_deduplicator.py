@@ -36,7 +36,7 @@ def learned(content: str, **over: Any) -> FactLearned:
     return FactLearned(**(fields | over))
 
 
-# ── the spec's list (002, test_fact_dedup) ────────────────────────────────────────────────────────────────────────────────
+# ── by similarity ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_similarity_above_0_95_confirms_existing_and_creates_no_row(deduplicator: Bench, embedder: ScriptedEmbedder) -> None:
@@ -52,7 +52,7 @@ async def test_similarity_above_0_95_confirms_existing_and_creates_no_row(dedupl
 async def test_similarity_0_85_to_0_95_is_stored_at_once_with_a_likely_twin_and_left_to_the_question(
     deduplicator: Bench, embedder: ScriptedEmbedder
 ) -> None:
-    """The spec's "and the LLM says same" and "says different": asked by the supersession checker about what is stored here."""
+    """Whether a mind says same or different is asked about what is stored here, not before."""
     embedder.alike(OLD, NEW, 0.90)
     await deduplicator.work(learned(OLD))
     await deduplicator.work(learned(NEW))
