@@ -1,7 +1,7 @@
 """Facts: what an agent learned, and what became of it.
 
-    fact_learned ──▶ deduplicator ─┬─▶ fact_stored       a new row, recallable at once
-                                   └─▶ fact_confirmed    one more mention of a row that was there
+fact_learned ──▶ deduplicator ─┬─▶ fact_stored       a new row, recallable at once
+                               └─▶ fact_confirmed    one more mention of a row that was there
 """
 
 from collections.abc import Mapping

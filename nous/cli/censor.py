@@ -33,7 +33,15 @@ E = TypeVar("E", bound=Event)
 
 
 async def add(
-    settings: Settings, *, agent: str, pattern: str, reason: str, severity: Severity, threshold: int | None, censor: UUID | None, is_json: bool
+    settings: Settings,
+    *,
+    agent: str,
+    pattern: str,
+    reason: str,
+    severity: Severity,
+    threshold: int | None,
+    censor: UUID | None,
+    is_json: bool,
 ) -> None:
     """Add a censor and say its id."""
     told = _event(

@@ -220,7 +220,9 @@ def censor_add(
     from .censor import add
     from .place import settings
 
-    asyncio.run(add(settings(), agent=agent, pattern=pattern, reason=reason, severity=severity, threshold=threshold, censor=id_, is_json=is_json))
+    asyncio.run(
+        add(settings(), agent=agent, pattern=pattern, reason=reason, severity=severity, threshold=threshold, censor=id_, is_json=is_json)
+    )
 
 
 @censor.command("list")

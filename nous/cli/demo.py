@@ -12,17 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 import uvloop
+from rich.status import Status
 
 from nous import embedded, guard, log, sample
-from nous.cli import place, screen
-from nous.cli.migrate import apply
-from nous.cli.running import alongside
-from nous.cli.standing import look, settled
-from nous.errors import UserMistake
 from nous.guard import Finding
 from nous.settings import Settings
 from store import facts, mentions, receipts
@@ -31,6 +26,12 @@ from store.facts import Fact
 from store.mentions import Mention
 from store.receipts import Receipt
 from workers.runtime import streams
+
+from . import place, screen
+from .endings import Incomplete
+from .migrate import apply
+from .running import alongside
+from .standing import look, settled
 
 STREAM, WORKER = "fact_learned", "deduplicator"
 SETTLE_S = 120.0
@@ -99,7 +100,7 @@ class Memory:
 
 
 def run(settings: Settings) -> Report:
-    """Run the demo to its report. Raises UserMistake when memory does not settle in time."""
+    """Run the demo to its report. Raises Incomplete when memory does not settle in time."""
     if "log_level" not in settings.model_fields_set:
         log.configure(log_format=settings.log_format, level="warning")
     started = time.monotonic()
@@ -112,13 +113,13 @@ def run(settings: Settings) -> Report:
             return uvloop.run(_migrated(settings, stack, spinner, started))
 
 
-async def _migrated(settings: Settings, stack: embedded.Stack, spinner: Any, started: float) -> Report:
+async def _migrated(settings: Settings, stack: embedded.Stack, spinner: Status, started: float) -> Report:
     await apply(settings, stack.database_url)
     return await _demonstrate(settings, stack.database_url, stack.redis_url, spinner, started, is_running_on=False)
 
 
 async def _demonstrate(
-    settings: Settings, database_url: str, redis_url: str, spinner: Any, started: float, *, is_running_on: bool
+    settings: Settings, database_url: str, redis_url: str, spinner: Status, started: float, *, is_running_on: bool
 ) -> Report:
     deliveries = list(sample.events())
     database, redis = Database(database_url, pool=1), streams.connect(redis_url)
@@ -126,15 +127,15 @@ async def _demonstrate(
         open_.push_async_callback(redis.aclose)
         open_.push_async_callback(database.close)
         spinner.update("starting the workers…")
-        if not all(one.is_alive for one in (await look(database, redis)).workers):
+        if not all(one.is_alive for one in (await look(settings, database, redis)).workers):
             await open_.enter_async_context(alongside(settings, database_url, redis_url))
         before = await _remembered(database, deliveries)
         spinner.update(f"publishing {len(deliveries)} deliveries and waiting until memory is settled…")
         published = time.monotonic()
         await streams.append(redis, [(STREAM, json.dumps(one).encode()) for one in deliveries])
-        is_settled, left = await settled(database, redis, timeout_s=SETTLE_S)
+        is_settled, left = await settled(settings, database, redis, timeout_s=SETTLE_S)
         if not is_settled:
-            raise UserMistake(f"memory did not settle within {SETTLE_S:.0f} s: {'; '.join(left)}; {place.command()} status tells more")
+            raise Incomplete(f"memory did not settle within {SETTLE_S:.0f} s: {'; '.join(left)}; run it again, it goes on from there")
         times = Times(ready_s=published - started, settled_s=time.monotonic() - published)
         return _report(settings, deliveries, before, await _remembered(database, deliveries), is_running_on=is_running_on, times=times)
 
@@ -167,7 +168,6 @@ def _report(
     known_before = len(before.told)
     stored = [(receipt, _twin(receipt, after)) for receipt in after.told if receipt.outcome == "stored"]
     pairs = [(receipt, pair) for receipt, pair in stored if pair]
-    is_almost = {receipt.event_id for receipt, _ in pairs if (receipt.reason or "").startswith("almost merged")}
     return Report(
         came_in=_arrivals(deliveries),
         outcomes=_counted(receipt.outcome for receipt in after.told),
@@ -175,8 +175,8 @@ def _report(
         known_before=known_before,
         is_unchanged=before == after,
         confirmed=tuple(pair for receipt in after.told if receipt.outcome == "confirmed" and (pair := _confirmation(receipt, after))),
-        almost_merged=tuple(pair for receipt, pair in pairs if receipt.event_id in is_almost),
-        likely_twins=tuple(pair for receipt, pair in pairs if receipt.event_id not in is_almost),
+        almost_merged=tuple(pair for receipt, pair in pairs if receipt.evidence.get("almost_merged")),
+        likely_twins=tuple(pair for receipt, pair in pairs if not receipt.evidence.get("almost_merged")),
         reasons={name: _counted(one.reason or "" for one in after.told if one.outcome == name) for name in ("skipped", "parked")},
         confirm_similarity=_threshold("confirm_similarity", after),
         check_similarity=_threshold("check_similarity", after),
@@ -212,14 +212,14 @@ def _confirmation(receipt: Receipt, after: Memory) -> Pair | None:
 
 
 def _twin(receipt: Receipt, after: Memory) -> Pair | None:
-    """The fact that stood nearest when this one was stored, if its receipt calls it a twin."""
-    fact = _fact(receipt, after)
-    for one in receipt.evidence.get("candidates", []):
-        known = after.rows.get((receipt.agent_id, UUID(one["fact_id"])))
-        if fact and known and receipt.reason and one["fact_id"] in receipt.reason:
-            findings = guard.agree(known.content, fact.content).findings
-            return Pair(known.content, fact.content, one["similarity"], one.get("guard", ""), findings, fact.fact_id)
-    return None
+    """The fact that stood nearest when this one was stored, if its receipt names a twin."""
+    twin = receipt.evidence.get("twin")
+    near = next((one for one in receipt.evidence.get("candidates", []) if one["fact_id"] == twin), None)
+    fact, known = _fact(receipt, after), after.rows.get((receipt.agent_id, UUID(twin))) if twin else None
+    if not (near and fact and known):
+        return None
+    findings = guard.agree(known.content, fact.content).findings
+    return Pair(known.content, fact.content, near["similarity"], near.get("guard", ""), findings, fact.fact_id)
 
 
 def _threshold(name: str, after: Memory) -> float | None:

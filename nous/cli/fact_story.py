@@ -34,7 +34,9 @@ async def explain_fact(settings: Settings, written: str, *, agent: str | None, i
             db, fact, heard, [receipt for receipt in await receipts.about(db, *key) if not receipt.stream.startswith("censor_")]
         )
         beside = await _steps(db, fact, [], await receipts.beside(db, *key, limit=BESIDE))
-        also_became = [other for whose, other in await mentions.resolve(db, fact.fact_id) if whose == fact.agent_id and other != fact.fact_id]
+        also_became = [
+            other for whose, other in await mentions.resolve(db, fact.fact_id) if whose == fact.agent_id and other != fact.fact_id
+        ]
     if is_json:
         screen.emit(
             {
@@ -48,7 +50,7 @@ async def explain_fact(settings: Settings, written: str, *, agent: str | None, i
     console = screen.out(piped_width=screen.PROSE_WIDTH)
     _print_fact(console, fact, heard, steps)
     if also_became:
-        console.print(f"\nits id was published again when it was no longer active, and became {screen.listed(map(str, also_became))}")
+        console.print(f"\nPublished under the same id at another time, it became {screen.listed(map(str, also_became))}")
     _print_all_beside(console, fact, beside)
 
 

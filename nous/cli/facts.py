@@ -113,4 +113,6 @@ def _times(times: int) -> Text:
 
 def _nothing(agent: str | None, *, with_inactive: bool) -> str:
     whose = f" of agent {screen.shown(agent)!r}" if agent else ""
-    return f"No {'' if with_inactive else 'active '}facts{whose}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"
+    return (
+        f"No {'' if with_inactive else 'active '}facts{whose}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"
+    )

@@ -13,7 +13,7 @@ from store.facts import Key
 from . import place, screen
 
 SHORTEST = 6
-MOST = 20  # facts that fit; more are as many mistakes to type as a person reads about
+MOST = 20  # facts looked at, of all that an id or its beginning fits
 _HEX = re.compile("[0-9a-f]{1,32}")
 
 

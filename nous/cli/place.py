@@ -45,7 +45,7 @@ def redis_url(settings: Settings) -> str:
 
     url = settings.redis_url or _stack(settings, missing="NOUS_REDIS_URL").redis_url
     try:
-        streams.connect(url).connection_pool.make_connection()  # which opens none
+        streams.connect(url).connection_pool.make_connection()  # type: ignore[no-untyped-call]  # and opens none
     except Exception as error:  # of many kinds, one for each part of the URL that can be wrong
         raise Misconfigured(f"NOUS_REDIS_URL is not a Redis URL ({error}); write it as redis://host:6379/0") from None
     return url

@@ -10,10 +10,10 @@ from itertools import chain, zip_longest
 from rich.console import Console, Group
 from rich.text import Text
 
-from nous.demo import Pair, Report
 from nous.guard import DECISIVE, Finding
 
 from . import place, screen
+from .demo import Pair, Report
 
 CONFIRMED_SHOWN = 5
 ALMOST_SHOWN = 8

@@ -8,7 +8,6 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -155,7 +154,5 @@ def _worker(name: str) -> Worker[Any, Any]:
     known = workers.table()
     found = known.get(name.replace("-", "_"))
     if found is None:
-        close = get_close_matches(name, known, n=1)
-        meant = f" (did you mean {close[0]}?)" if close else ""
-        raise UserMistake(f"there is no worker {name!r}{meant}; the workers are {screen.listed(known)}")
+        raise UserMistake(f"there is no worker {name!r}{screen.meant(name, known)}; the workers are {screen.listed(known)}")
     return found

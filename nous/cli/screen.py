@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
@@ -85,6 +86,12 @@ def listed(words: Iterable[str]) -> str:
     """Words in one sentence: a, b and c."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """What somebody who wrote `word` probably meant, in brackets; nothing when nothing is near."""
+    close = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def moment(at: datetime) -> str:

@@ -15,14 +15,18 @@ import asyncpg
 import pytest
 import structlog
 from redis.asyncio import Redis
+from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
 import workers
 from nous import clock, embedded, ids, log
-from nous.cli import app
+from nous.cli import app, demo
+from nous.cli.standing import silent_after_s
+from nous.settings import Settings
 from providers.embedder import Vectors
 from providers.zero import ZeroEmbedder
 from store import outbox, receipts, retries
+from store.censors import DEFAULT_ESCALATION_THRESHOLD
 from store.database import Database
 from workers.runtime.app import Process
 from workers.runtime.worker import Kit
@@ -64,7 +68,7 @@ def nous(stack: embedded.Stack, database_url: str, redis: Redis, tmp_path: Path,
 
 
 @pytest.fixture
-async def working(kit: Kit, stack: embedded.Stack, redis: Redis) -> AsyncIterator[None]:
+async def working(nous: Nous, kit: Kit, stack: embedded.Stack) -> AsyncIterator[None]:
     """Every worker, for the test."""
     stop = asyncio.Event()
     running = asyncio.create_task(
@@ -143,7 +147,14 @@ async def test_a_mistake_is_one_sentence_and_exit_code_2(nous: Nous, words: list
         ({"NOUS_REDIS_URL": ""}, 2, "NOUS_DATABASE_URL is set and NOUS_REDIS_URL is not"),
         ({"NOUS_REDIS_URL": "", "NOUS_DATABASE_URL": ""}, 2, "nothing runs in "),
         ({"NOUS_REDIS_URL": "localhost:6379"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
+        ({"NOUS_REDIS_URL": "redis://h:notaport"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
+        ({"NOUS_REDIS_URL": "redis://h:6379?foo=bar"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
         ({"NOUS_DATABASE_URL": "localhost"}, 2, "NOUS_DATABASE_URL is not a Postgres URL"),
+        ({"NOUS_DATABASE_URL": "mysql://u:secret@h/db"}, 2, "NOUS_DATABASE_URL is not a Postgres URL"),
+        ({"NOUS_DATABASE_URL": "postgresql://u:secret@h:notaport/db"}, 2, "NOUS_DATABASE_URL is not a Postgres URL"),
+        ({"NOUS_DATABASE_URL": "postgresql://u:secret@h:99999/db"}, 2, "NOUS_DATABASE_URL is not a Postgres URL"),
+        ({"NOUS_DATABASE_URL": "postgresql://u:secret@h/db?port=x"}, 2, "NOUS_DATABASE_URL is not a Postgres URL"),
+        ({"NOUS_DATABASE_URL": "postgresql://u:secret@h/db?sslmode=require"}, 2, "?sslmode=, which asyncpg does not know"),
         ({"NOUS_EMBEDDER": "bert"}, 2, "NOUS_EMBEDDER is set to 'bert'"),
         ({"NOUS_DATABASE_URL": "postgresql://nous:x@127.0.0.1:1/nous"}, 3, "Postgres is not answering"),
     ],
@@ -152,6 +163,7 @@ async def test_a_stack_that_cannot_be_reached_is_one_sentence(nous: Nous, env: d
     result = await nous("status", **env)
     assert (result.exit_code, result.stdout) == (code, "")
     assert told in result.stderr
+    assert "secret" not in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -282,8 +294,7 @@ async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(n
     }
     assert (deduplicator["worker"], deduplicator["parked"], deduplicator["seen_s"] < 15) == ("deduplicator", 0, True)
     shown = (await nous("status")).stdout
-    assert [line.split()[0] for line in shown.splitlines()] == ["worker", "censor_escalator", "deduplicator", "1"]
-    assert "1 parked by censor_escalator: in censor_triggered.parked" in shown
+    assert [line.split()[0] for line in shown.splitlines()[:3]] == ["worker", "censor_escalator", "deduplicator"]
 
 
 async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous, database: Database) -> None:
@@ -294,6 +305,24 @@ async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous
     assert "the longest waits because of: the embedder is away" in shown
     assert "No worker is running" in shown
     assert "retrying" in (await nous("wait", "--timeout", "0")).stderr
+
+
+@pytest.mark.usefixtures("working")
+async def test_status_says_how_to_see_what_is_parked_and_what_to_do_about_it_without_showing_a_password(nous: Nous) -> None:
+    await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={ids.new()}")
+    await nous("wait")
+    assert (await nous("status")).stdout.splitlines()[-3:] == [
+        "1 parked by censor_escalator. To see them, each with its reason:",
+        '  redis-cli -u "$NOUS_REDIS_URL" XRANGE censor_triggered.parked - +',
+        "Once the cause is mended, publish to censor_triggered again, under the same event_id.",
+    ]
+
+
+@pytest.mark.parametrize(("claim_after_s", "after_s"), [(1, 5), (30, 15), (300, 150)])
+def test_a_busy_replica_is_not_taken_for_gone_between_two_heartbeats(claim_after_s: float, after_s: float) -> None:
+    settings = Settings(claim_after_s=claim_after_s)
+    assert silent_after_s(settings) == after_s
+    assert after_s > claim_after_s / 3
 
 
 async def test_workers_are_shown_from_their_own_table(nous: Nous) -> None:
@@ -385,9 +414,28 @@ async def test_an_id_that_fits_several_facts_is_asked_back(nous: Nous) -> None:
     for agent in ("a", "b"):
         await nous("publish", FACT, f"agent_id={agent}", f"fact_id={one}", "content=x")
     await nous("wait")
-    result = await nous("explain", "fact", "abcdef")
-    assert (result.exit_code, "fits several facts" in result.stderr) == (2, True)
+    for written, way_out in (("abcdef", "write more of it, or add --agent"), (str(one), "add --agent")):
+        result = await nous("explain", "fact", written)
+        assert (result.exit_code, "fits several facts" in result.stderr) == (2, True)
+        assert result.stderr.endswith(f"; {way_out}\n")
     assert (await nous.json("explain", "fact", "abcdef", "--agent", "b"))["fact"]["agent_id"] == "b"
+
+
+async def test_an_id_that_became_two_facts_means_the_one_that_bears_it_or_else_the_one_claimed_last(
+    nous: Nous, two_ports: dict[str, str], database: Database
+) -> None:
+    first, heard = two_ports["port 5432"], two_ports["PORT  5432"]
+    async with database.write({"a"}) as db:
+        await db.execute(text("UPDATE heart.facts SET active = false, valid_to = now() WHERE fact_id = :fact"), {"fact": first})
+    for once_more in (first, heard):
+        await nous("publish", FACT, "agent_id=a", f"fact_id={once_more}", "content=port 5432", f"event_id=again-{once_more}")
+        assert (await nous("wait")).exit_code == 0
+    (again,) = {fact["fact_id"] for fact in await nous.json("facts")} - {two_ports["port 5433"]}
+    assert again not in two_ports.values()
+    for written, meant in ((first, first), (first[:8], first), (heard, again), (heard[:8], again), (again, again), (again[:8], again)):
+        assert (await nous.json("explain", "fact", written))["fact"]["fact_id"] == meant
+    assert (await nous.json("explain", "fact", first))["also_became"] == [again]
+    assert f"Published under the same id at another time, it became {again}" in (await nous("explain", "fact", first)).stdout
 
 
 # ── censors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -448,11 +496,28 @@ async def test_only_a_block_can_be_relaxed(nous: Nous, severity: str, told: str)
     assert (result.exit_code, told in result.stderr) == (2, True)
 
 
+async def test_a_warning_blocks_after_the_usual_count_unless_another_is_given_and_help_says_which(nous: Nous) -> None:
+    usual = await nous.json("censor", "add", "--agent", "a", "--pattern", "p", "--reason", "r")
+    assert usual["escalation_threshold"] == DEFAULT_ESCALATION_THRESHOLD
+    assert (await nous.json(*ADD))["escalation_threshold"] == 2
+    assert f"[default: ({DEFAULT_ESCALATION_THRESHOLD})]" in (await nous("censor", "add", "--help")).stdout
+
+
 async def test_a_censor_id_is_added_once(nous: Nous) -> None:
     chosen = str(ids.new())
     assert (await nous.json(*ADD, "--id", chosen))["censor_id"] == chosen
     assert (await nous(*ADD, "--id", chosen)).exit_code == 2
     assert "rm -rf" in (await nous("censor", "list")).stdout
+
+
+# ── demo ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_machine_too_slow_for_the_demo_is_nobodys_mistake(nous: Nous, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "SETTLE_S", 0.0)
+    result = await nous("demo")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "memory did not settle within 0 s: deduplicator: " in result.stderr
 
 
 def _plain(shown: str) -> str:

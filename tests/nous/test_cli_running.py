@@ -26,9 +26,9 @@ def environment(**over: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def started(*words: str, env: dict[str, str]) -> AsyncIterator[Process]:
+async def started(*words: str, env: dict[str, str], stdin: int | None = None) -> AsyncIterator[Process]:
     """The command, running for the block, and gone after it whatever happens."""
-    process = await asyncio.create_subprocess_exec(NOUS, *words, env=env, stdout=PIPE, stderr=PIPE)
+    process = await asyncio.create_subprocess_exec(NOUS, *words, env=env, stdin=stdin, stdout=PIPE, stderr=PIPE)
     try:
         yield process
     finally:
@@ -93,6 +93,21 @@ async def test_up_stops_on_sigterm_while_it_is_still_starting(tmp_path: Path) ->
         await until(has_begun, what="the start of Postgres")
         code, _, err = await stopped(up, signal.SIGTERM)
         assert (code, "Traceback" in err) == (0, False)
+
+
+async def test_ctrl_c_ends_a_publish_that_waits_for_more_lines_and_says_how_far_it_came(stack: embedded.Stack, redis: Redis) -> None:
+    env = environment(NOUS_DATABASE_URL=stack.database_url, NOUS_REDIS_URL=stack.redis_url)
+    async with started("publish", "fact_learned", "--file", "-", env=env, stdin=PIPE) as publish:
+        assert publish.stdin
+        publish.stdin.write(b'{"fact_id": "9ca4a224-2bf8-5e7e-8f1c-29f7464b0b1e", "agent_id": "a", "content": "x"}\n')
+
+        async def is_sent() -> bool:
+            return bool(await redis.xlen("fact_learned"))
+
+        await until(is_sent, within_s=WITHIN_S, what="the first line")
+        code, out, err = await stopped(publish, signal.SIGINT)
+    assert (code, "1 event sent to fact_learned" in out, "stopped after 1 event" in err) == (130, True, True)
+    assert "Traceback" not in err
 
 
 async def test_work_does_what_it_is_told_and_finishes_on_sigterm(stack: embedded.Stack, database_url: str, redis: Redis) -> None:

@@ -229,7 +229,7 @@ async def test_a_stream_deleted_under_a_running_worker_is_created_again_and_says
         await redis.flushall()
         await publish(redis, [a_fact("said after everything was flushed")])
         await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE event_id LIKE '%flushed'"), what="the last event's receipt")
-    assert [line["stream"] for line in lines if line["event"] == "group.created"] == ["fact_learned", "fact_learned"]
+    assert [line["stream"] for line in lines if line["event"] == "group.lost"] == ["fact_learned", "fact_learned"]
 
 
 async def test_what_a_crash_left_unpublished_is_published_by_the_sweep(

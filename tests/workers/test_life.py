@@ -284,6 +284,17 @@ async def test_a_redis_that_cannot_write_for_now_is_an_outage(word: str) -> None
             raise exceptions.ResponseError(f"{word} not now")
 
 
+async def test_a_redis_that_is_full_is_an_outage_also_for_a_pipeline(redis: Redis) -> None:
+    await redis.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(Outage):
+            await streams.append(redis, [("fact_stored", b"{}")])
+        with pytest.raises(Outage):
+            await streams.park(redis, "fact_learned", "deduplicator", {"data": b"{}"}, None)
+    finally:
+        await redis.config_set("maxmemory", "0")
+
+
 def test_every_worker_of_the_table_is_found_by_the_name_of_its_file() -> None:
     assert list(workers.table()) == ["censor_escalator", "deduplicator"]
     assert workers.consumers() == {"censor_triggered": ("censor_escalator",), "fact_learned": ("deduplicator",)}

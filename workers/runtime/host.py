@@ -45,6 +45,7 @@ class Host:
         self.pages: set[asyncio.Task[None]] = set()
         self.rounds = 0
         self.was_away = False
+        self.was_reading = False
         self.subscriber = subscribe(redis_broker, life.worker, self.accept, consumer=life.consumer, page=life.kit.settings.page)
 
     async def accept(self, entries: list[Entry]) -> None:
@@ -66,10 +67,12 @@ class Host:
     async def watch(self) -> None:
         """Start the subscriber, and start it again when FastStream has stopped it because its group was lost."""
         if not self._is_consuming():
-            if await streams.ensure_group(self.life.redis, self.life.stream, self.life.worker.name):
-                then = "read from the beginning; receipts skip what was done"
-                self.life.log.warning("group.created", stream=self.life.stream, group=self.life.worker.name, next=then)
+            is_new = await streams.ensure_group(self.life.redis, self.life.stream, self.life.worker.name)
+            if is_new and self.was_reading:
+                then = "created again and read from the beginning; receipts skip what was done"
+                self.life.log.warning("group.lost", stream=self.life.stream, group=self.life.worker.name, next=then)
             await self._start_reading()
+            self.was_reading = True
         await self._pause(WATCH_EVERY_S)
 
     async def _start_reading(self) -> None:

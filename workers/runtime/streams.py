@@ -20,6 +20,8 @@ from events import Event, encode
 from nous.errors import Misconfigured, Outage
 
 PARKED_SUFFIX = ".parked"
+# first, or after what a pipeline puts before it
+AWAY_WORDS = {"MISCONF", "OOM", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS"}
 FORGET_CONSUMER_AFTER_MS = 3_600_000
 COUNTED_AT_ONCE = 1_000
 COUNTED_AT_MOST = 100_000
@@ -69,7 +71,7 @@ async def reachable() -> AsyncIterator[None]:
     except (exceptions.AuthenticationError, exceptions.NoPermissionError) as error:
         raise Misconfigured(f"Redis refuses this login ({error}); correct NOUS_REDIS_URL, or grant it the commands it needs") from error
     except ResponseError as error:
-        if str(error).split(" ")[0] in {"MISCONF", "OOM", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS"}:
+        if isinstance(error, exceptions.OutOfMemoryError) or AWAY_WORDS.intersection(str(error).split()):
             raise Outage("Redis", str(error)) from error
         raise
     except RedisError as error:
