@@ -19,7 +19,7 @@ from workers.runtime.worker import Done, Ending, GiveUp, Kit, Worker, each
 OUTCOMES = ("counted", "escalated", "false_positive")
 
 
-async def escalate(db: Write, event: CensorTriggered, kit: Kit) -> Ending:  # noqa: ARG001 - the shape of every worker
+async def escalate(db: Write, event: CensorTriggered, kit: Kit) -> Ending:
     """Count a censor's firing, and turn a warning into a block when it has fired often enough."""
     censor = await censors.get(db, event.agent_id, event.censor_id)
     if censor is None:

@@ -26,6 +26,7 @@ from events import FactConfirmed, FactLearned, FactStored
 from nous import clock, ids
 from nous.guard import Verdict, agree
 from nous.text import content_hash, is_blank
+from providers.embedder import Vectors
 from store import facts, mentions, vectors
 from store.database import Read, Write
 from store.facts import Fact, Key
@@ -58,8 +59,8 @@ async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Thought]:
     async with kit.database.read({agent for agent, _ in wanted}) as db:
         known = await _active_wordings(db, wanted)
     new = [key for key in wanted if key not in known]
-    made: Sequence[Vector] = list(await kit.embedder.embed([wanted[key] for key in new])) if new else []
-    found = {key: _as_stored(vector) for key, vector in zip(new, made, strict=True)}
+    made: Iterable[Vector] = _as_stored(await kit.embedder.embed([wanted[key] for key in new])) if new else ()
+    found = dict(zip(new, made, strict=True))
     return [Thought(digest=key[1], vector=found.get(key)) for key in keys]
 
 
@@ -69,9 +70,9 @@ async def _active_wordings(db: Read, wanted: Iterable[tuple[str, bytes]]) -> set
     return {key for key, ids in heard.items() if any((row := rows.get((key[0], fact))) and row.active for fact in ids)}
 
 
-def _as_stored(vector: Vector) -> Vector:
-    """The vector as the half-precision column will hold it, so that a page and a later search see the same numbers."""
-    return vector.astype(np.float16).astype(np.float32)
+def _as_stored(made: Vectors) -> Vectors:
+    """Vectors as the half-precision column will hold them, so that a page and a later search see the same numbers."""
+    return made.astype(np.float16).astype(np.float32)
 
 
 # ── write: decide each claim, one after another ───────────────────────────────────────────────────────────────────────────
@@ -361,13 +362,18 @@ class Likeness:
             if claim.vector is not None:
                 mine = rows.setdefault(claim.agent, [])
                 self._place[claim] = (claim.agent, len(mine))
-                mine.append(claim.vector / np.linalg.norm(claim.vector))
-        self._cosines = {agent: (stacked := np.stack(mine)) @ stacked.T for agent, mine in rows.items()}
+                mine.append(claim.vector)
+        self._cosines = {agent: (made := _unit(np.stack(mine))) @ made.T for agent, mine in rows.items()}
 
     def between(self, left: Claim, right: Claim) -> float:
         """Cosine of two claims of one agent."""
         agent, row = self._place[left]
         return float(self._cosines[agent][row, self._place[right][1]])
+
+
+def _unit(made: Vectors) -> Vectors:
+    lengths: Vectors = np.linalg.norm(made, axis=1, keepdims=True)
+    return made / lengths
 
 
 # ── what the agents of a transaction know ─────────────────────────────────────────────────────────────────────────────────

@@ -19,7 +19,7 @@ _WORDS = {
     "where": "in Lisbon, near the old harbour, on the second floor, in a village outside Graz, at the community garden, above the bakery,"
     " in the Osaka office, behind the central station, on a farm in Galicia, at the university library, in staging, in the eu-west region",
     "when": "since last spring, every second Thursday, before the school holidays, after the flood in March, during the night shift,"
-    " on most weekends, at the end of each quarter, until the lease runs out, whenever the train is late, from early October, twice a month",
+    " on most weekends, at the end of each quarter, until the lease runs out, whenever the train is late, from early October",
     "why": "because the doctor advised it, although the rent went up, so that the children can walk to school, despite the long commute,"
     " because the old one kept failing, to save money for a sailing boat, to be closer to an ageing parent, which surprised everyone",
     "animals": "goats, hens, bees, greyhounds, parrots, tortoises, ponies, cats, ferrets",

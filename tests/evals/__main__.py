@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.console import Console
 
-from . import merging, rewording
+from . import locomo_stream, merging, rewording
 
-SECTIONS: dict[str, Any] = {"merging": merging, "rewording": rewording}
+SECTIONS: dict[str, Any] = {"merging": merging, "rewording": rewording, "locomo stream": locomo_stream}
 
 
 def main(arguments: list[str]) -> int:

@@ -1,8 +1,9 @@
 """What is written down about a delivery: its receipt, its row among the retries, its entry in the parked stream. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from events import Event, MalformedEvent, body_of, decode, encode
@@ -34,6 +35,16 @@ class Ended:
 
     delivery: Delivery
     ending: Ending
+
+    @cached_property
+    def letters(self) -> Sequence[outbox.Letter]:
+        """The events that follow from it, ready for the outbox."""
+        if not isinstance(self.ending, Done):
+            return ()
+        return [
+            outbox.Letter(agent_id=one.agent_id, event_id=one.event_id, stream=one.stream, body=encode(one))
+            for one in self.ending.publishes
+        ]
 
 
 def opened(worker: Worker[Any, Any], entries: Iterable[Entry]) -> tuple[list[Delivery], list[tuple[Entry, MalformedEvent]]]:
@@ -115,12 +126,7 @@ def retry(worker: Worker[Any, Any], delivery: Delivery, reason: str, *, now: dat
 
 def letters(ended: Iterable[Ended]) -> list[outbox.Letter]:
     """The derived events of these endings, ready for the outbox."""
-    return [
-        outbox.Letter(agent_id=event.agent_id, event_id=event.event_id, stream=event.stream, body=encode(event))
-        for one in ended
-        if isinstance(one.ending, Done)
-        for event in one.ending.publishes
-    ]
+    return [letter for one in ended for letter in one.letters]
 
 
 def why(error: Exception) -> str:

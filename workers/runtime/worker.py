@@ -83,7 +83,7 @@ Think = Callable[[Sequence[E], Kit], Awaitable[Sequence[T]]]
 WriteJobs = Callable[[Write, Sequence[Job[E, T]], Kit], Awaitable[Sequence[Ending]]]
 
 
-async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:  # noqa: ARG001 - the shape of every think
+async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:
     """Nothing to think about before writing."""
     return [None] * len(events)
 
