@@ -65,16 +65,18 @@ def kept_body(fields: Mapping[bytes, bytes]) -> bytes:
     return json.dumps(shown, ensure_ascii=False).encode()
 
 
-def decode(kind: type[Event], body: bytes, entry_id: str) -> Event:
+def decode(kind: type[Event], body: bytes, entry_id: str, *, now: datetime | None = None) -> Event:
     """The event of class `kind` in `body`, which came as stream entry `entry_id` ("milliseconds-sequence").
 
     An absent `event_id` is derived, an absent `occurred_at` is the entry's own time, and a time in the future is capped at
-    the entry's time plus five minutes, so that a wrong clock cannot win for ever. Raises MalformedEvent.
+    the entry's time plus five minutes, so that a wrong clock cannot win for ever. The entry's time itself is capped at five
+    minutes from `now`, the reader's time: one entry added under an id of the future gives all later ones such ids.
+    Raises MalformedEvent.
     """
     if len(body) > MAX_BODY_BYTES:
         raise MalformedEvent(f"the body has {len(body):,} bytes and the limit is {MAX_BODY_BYTES:,}; split what you send")
     try:
-        return _decoded(kind, body, entry_id)
+        return _decoded(kind, body, entry_id, now)
     except RecursionError:
         raise MalformedEvent(f"the body is nested too deeply, and an event is flat; it begins {body[:60]!r}") from None
 
@@ -92,11 +94,13 @@ def entry_time(entry_id: str) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
 
 
-def _decoded(kind: type[Event], body: bytes, entry_id: str) -> Event:
+def _decoded(kind: type[Event], body: bytes, entry_id: str, now: datetime | None) -> Event:
     fields = _object(body)
     if fields.get("event_id") is None:
         fields["event_id"] = kind.derive_id(fields, entry_id)
     arrived = entry_time(entry_id)
+    if now is not None:
+        arrived = min(arrived, now + MAX_CLOCK_AHEAD)
     if fields.get("occurred_at") is None:
         fields["occurred_at"] = arrived
     try:
@@ -109,7 +113,7 @@ def _decoded(kind: type[Event], body: bytes, entry_id: str) -> Event:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        fields = json.loads(body)
+        fields = json.loads(body.decode("utf-8-sig", "surrogatepass"))
     except UnicodeDecodeError as error:
         raise MalformedEvent(f"the body is not UTF-8 (byte {error.start}); publish JSON as UTF-8") from None
     except ValueError as error:

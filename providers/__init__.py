@@ -1,7 +1,7 @@
 """Models behind two small protocols: an embedder gives a text its vector, a mind says how two facts stand to each other.
 
 embedder   the protocol, its errors, and what all share
-├── bundled            runs here on threads of its own, with one of
+├── bundled            runs here, apart: each thread with a process of its own (apart), and in it one of
 │   ├── use_multilingual   16 languages, the default
 │   └── minilm             English first, an extra
 ├── openai_embedder    any server with that API
@@ -26,15 +26,13 @@ def embedder(settings: Settings) -> Embedder:
     """
     match settings.embedder:
         case "use-multilingual-v3":
-            from . import bundled, use_multilingual
+            from .use_multilingual import PROFILE
 
-            return bundled.BundledEmbedder(
-                _fitted(use_multilingual.PROFILE, settings), use_multilingual.load, threads=settings.embedder_threads
-            )
+            return _bundled(PROFILE, settings, "providers.use_multilingual")
         case "minilm-l6-v2":
-            from . import bundled, minilm
+            from .minilm import PROFILE
 
-            return bundled.BundledEmbedder(_fitted(minilm.PROFILE, settings), minilm.load, threads=settings.embedder_threads)
+            return _bundled(PROFILE, settings, "providers.minilm")
         case "openai":
             from .openai_embedder import OpenAIEmbedder
 
@@ -44,6 +42,14 @@ def embedder(settings: Settings) -> Embedder:
 
             return zero.ZeroEmbedder(_fitted(zero.PROFILE, settings))
     assert_never(settings.embedder)
+
+
+def _bundled(profile: Profile, settings: Settings, module: str) -> Embedder:
+    from .apart import loading
+    from .bundled import BundledEmbedder
+
+    threads = settings.embedder_threads
+    return BundledEmbedder(_fitted(profile, settings), loading(module, processes=threads), threads=threads)
 
 
 def _fitted(profile: Profile, settings: Settings) -> Profile:

@@ -43,10 +43,11 @@ class BundledEmbedder(Profiled):
         if self._encode is not None:
             return
         with ExitStack() as held:
+            model = held.enter_context(ExitStack())
             executor = ThreadPoolExecutor(self._threads, thread_name_prefix=self.name)
             held.callback(executor.shutdown, cancel_futures=True)
             held.enter_context(threadpool_limits(1, user_api="blas"))
-            encode = await asyncio.get_running_loop().run_in_executor(executor, self._loaded)
+            encode = await asyncio.get_running_loop().run_in_executor(executor, self._loaded, model)
             self._executor, self._encode, self._held = executor, encode, held.pop_all()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
@@ -66,8 +67,9 @@ class BundledEmbedder(Profiled):
         self._executor = self._encode = None
         await asyncio.to_thread(held.close)
 
-    def _loaded(self) -> Encode:
+    def _loaded(self, held: ExitStack) -> Encode:
         encode = self._load()
+        held.callback(getattr(encode, "close", lambda: None))
         got = encode(["the first text a model reads is its slowest"]).shape[1]
         if got != self.dimension:
             raise Misconfigured(

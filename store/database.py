@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NewType, NoReturn
 
+import asyncpg
 from asyncpg import connect
 from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
@@ -35,6 +36,10 @@ STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000  # frees what a stopped process holds
 CONNECT_TIMEOUT_S = 10
 POOL_TIMEOUT_S = 30
+COMMAND_TIMEOUT_S = STATEMENT_TIMEOUT_MS / 1000 + 5  # a server that fell silent is given up on; a living one cancels the statement before
+
+DRIVER_ERRORS = (DBAPIError, PoolTimeout, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, TimeoutError)
+"""What SQLAlchemy, asyncpg and its time limit raise; the driver's own reach us bare when a connection dies at the wrong moment."""
 
 WRITE_REFUSED = "25006"  # of a server that is read-only; of a Read session it is a mistake of ours
 CONTENDED_STATES = {"40001", "40P01", "55P03", "57014"}  # serialisation, deadlock, lock timeout, statement timeout
@@ -94,18 +99,20 @@ class Database:
             await self._begin(session, role, agents, read_only=read_only)
             yield session
             await session.commit()
-        except DBAPIError as error:
+        except DRIVER_ERRORS as error:
             if read_only and _state(error) == WRITE_REFUSED:
                 raise
+            if not isinstance(error, DBAPIError):  # the driver lost its way or its time: this connection is not used again
+                await session.invalidate()
             raise_named(error)
         finally:
-            with suppress(DBAPIError):  # a connection that is gone cannot roll back, and need not
+            with suppress(*DRIVER_ERRORS):  # a connection that is gone cannot roll back, and need not
                 await session.close()  # rolls back what was not committed
 
     async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool) -> None:
         try:
             await session.execute(_BEGIN, {"role": role, "agents": sorted(agents), "read_only": read_only})
-        except (DBAPIError, PoolTimeout, OSError) as error:  # OSError: the server did not take the connection
+        except OSError as error:  # the server did not take the connection
             raise_named(error)
 
 
@@ -119,6 +126,7 @@ def engine(url: str, *, pool: int) -> AsyncEngine:
         pool_pre_ping=False,
         connect_args={
             "timeout": CONNECT_TIMEOUT_S,
+            "command_timeout": COMMAND_TIMEOUT_S,
             "server_settings": {
                 "application_name": "nous",
                 "jit": "off",
@@ -154,8 +162,8 @@ def lock_key(agent: str) -> int:
 
 def named(error: Exception) -> Exception:
     """What a database error means for the work at hand: Outage (wait), Contended (again), Misconfigured, or itself."""
-    if isinstance(error, PoolTimeout | OSError):
-        return Outage("Postgres", str(error) or type(error).__name__)
+    if isinstance(error, PoolTimeout | OSError | asyncpg.InterfaceError | asyncpg.InternalClientError):
+        return Outage("Postgres", str(error) or f"no answer within {COMMAND_TIMEOUT_S:.0f} s")
     state = _state(error)
     why = str(getattr(error, "orig", error)).split("\n")[0]
     if state in CONTENDED_STATES:
@@ -184,7 +192,7 @@ def raise_named(error: Exception) -> NoReturn:
 
 
 def _state(error: Exception) -> str:
-    return str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
+    return str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
 
 
 def _teach_vectors(connection: Any, _record: object) -> None:

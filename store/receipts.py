@@ -52,6 +52,18 @@ async def answered(db: Read, worker: str, keys: Collection[Key]) -> set[Key]:
     return await _with_ending(db, worker, keys, ("done", "skip", "parked"))
 
 
+async def is_parked(db: Read, worker: str, key: Key, entry_id: str) -> bool:
+    """Whether this worker has parked the event already, as this very stream entry."""
+    row = await db.execute(
+        text(
+            "SELECT 1 FROM bus.receipts WHERE agent_id = :agent AND event_id = :event AND worker = :worker"
+            " AND ending = 'parked' AND entry_id = :entry"
+        ),
+        {"agent": key[0], "event": key[1], "worker": worker, "entry": entry_id},
+    )
+    return row.one_or_none() is not None
+
+
 async def insert(db: Write, new: Sequence[Receipt]) -> None:
     """Add receipts, each with the next number of its agent. A parked one is replaced, a settled one never."""
     if not new:

@@ -25,7 +25,7 @@ import numpy as np
 from events import FactConfirmed, FactLearned, FactStored
 from nous import clock, ids
 from nous.guard import Verdict, agree
-from nous.text import content_hash, is_blank
+from nous.text import content_hash, is_blank, normalise
 from providers.embedder import Vectors
 from store import facts, mentions, vectors
 from store.database import Read, Write
@@ -57,17 +57,24 @@ async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Thought]:
         if not is_blank(event.content):
             wanted.setdefault(key, event.content)
     async with kit.database.read({agent for agent, _ in wanted}) as db:
-        known = await _active_wordings(db, wanted)
-    new = [key for key in wanted if key not in known]
+        known = await _wordings(db, wanted)
+    new = list(
+        dict.fromkeys(key for key, event in zip(keys, events, strict=True) if key in wanted and not _is_known(event, known.get(key, ())))
+    )
     made: Iterable[Vector] = _as_stored(await kit.embedder.embed([wanted[key] for key in new])) if new else ()
     found = dict(zip(new, made, strict=True))
     return [Thought(digest=key[1], vector=found.get(key)) for key in keys]
 
 
-async def _active_wordings(db: Read, wanted: Iterable[tuple[str, bytes]]) -> set[tuple[str, bytes]]:
+def _is_known(event: FactLearned, said: Iterable[Fact]) -> bool:
+    return any(fact.active and is_about_the_same(fact, event) for fact in said)
+
+
+async def _wordings(db: Read, wanted: Iterable[tuple[str, bytes]]) -> dict[tuple[str, bytes], list[Fact]]:
+    """The facts that each of these wordings became."""
     heard = await mentions.by_content(db, list(wanted))
     rows = await facts.by_key(db, {(agent, fact) for (agent, _), ids in heard.items() for fact in ids})
-    return {key for key, ids in heard.items() if any((row := rows.get((key[0], fact))) and row.active for fact in ids)}
+    return {key: [rows[key[0], fact] for fact in ids if (key[0], fact) in rows] for key, ids in heard.items()}
 
 
 def _as_stored(made: Vectors) -> Vectors:
@@ -154,20 +161,23 @@ class Memory:
         if claim.vector is None:
             return RetryLater(timedelta(0), "its words were known a moment ago and are not any more")
         seen = self._nearest(claim)
-        agreed = [(self._surviving(one.fact), one.similarity) for one in seen if self._may_confirm(one)]
+        agreed = [(self._surviving(one.fact), one.similarity) for one in seen if self._may_confirm(one, event)]
         if agreed:
             fact, similarity = max(agreed, key=lambda match: (match[0].active, match[1]))
             return self._match(claim, fact, similarity=similarity, seen=seen)
         return self._store(claim, seen)
 
-    def _may_confirm(self, candidate: Candidate) -> bool:
-        return candidate.similarity >= self.kit.embedder.confirm_similarity and candidate.verdict is not None and candidate.verdict.agrees
+    def _may_confirm(self, candidate: Candidate, event: FactLearned) -> bool:
+        if candidate.verdict is None or not candidate.verdict.agrees or not is_about_the_same(self._surviving(candidate.fact), event):
+            return False
+        return candidate.similarity >= self.kit.embedder.confirm_similarity
 
     def _same_words(self, claim: Claim) -> Fact | None:
         """The fact these very words became; an active one before one that is not, the latest claimed before the others."""
         ids = self.by_words.get((claim.agent, claim.digest), set())
         found = {self._surviving(self.facts[claim.agent, fact_id]) for fact_id in ids}
-        return max(found, key=lambda fact: (fact.active, fact.claimed_at, fact.claimed_by), default=None)
+        about_it = [fact for fact in found if is_about_the_same(fact, claim.event)]
+        return max(about_it, key=lambda fact: (fact.active, _nearness(fact, claim.event), fact.claimed_at, fact.claimed_by), default=None)
 
     def _surviving(self, fact: Fact) -> Fact:
         while fact.merged_into is not None:
@@ -287,6 +297,21 @@ class Memory:
 # ── pure rules ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def is_about_the_same(fact: Fact, event: FactLearned) -> bool:
+    """Whether the claim may be about what the fact is about: subject and attribute are the same, or one of the two does not say."""
+    return _may_be_one(fact.subject, event.subject) and _may_be_one(fact.attribute, event.attribute)
+
+
+def _may_be_one(old: str | None, new: str | None) -> bool:
+    return not old or not new or normalise(old) == normalise(new)
+
+
+def _nearness(fact: Fact, event: FactLearned) -> int:
+    """How many of subject and attribute the two state alike, rather than not at all."""
+    stated = [(fact.subject, event.subject), (fact.attribute, event.attribute)]
+    return sum(bool(old and new) for old, new in stated)
+
+
 def confirm(fact: Fact, event: FactLearned) -> Fact:
     """The fact after one more claim of it. Any order of the same claims ends in the same trust, counts and times."""
     provenance, confidence = _trust(fact, event)
@@ -349,7 +374,10 @@ def _new_fact(claim: Claim, fact_id: UUID) -> Fact:
 
 def _twin_reason(twin: Candidate, *, is_almost_merged: bool) -> str:
     likeness = f"similarity {twin.similarity:.3f} to {twin.fact.fact_id}"
-    return f"almost merged: {likeness}, but {twin.verdict}" if is_almost_merged else f"likely twin: {likeness}"
+    if not is_almost_merged:
+        return f"likely twin: {likeness}"
+    is_other = twin.verdict is not None and twin.verdict.agrees
+    return f"almost merged: {likeness}, but {'it is said of something else' if is_other else twin.verdict}"
 
 
 class Likeness:
@@ -382,7 +410,7 @@ def _unit(made: Vectors) -> Vectors:
 async def _remember(db: Write, claims: Sequence[Claim], kit: Kit) -> Memory:
     by_words = await mentions.by_content(db, list({(claim.agent, claim.digest) for claim in claims}))
     words_of = await mentions.by_mention_id(db, list({(claim.agent, claim.event.fact_id) for claim in claims}))
-    asked = [claim for claim in claims if claim.vector is not None and (claim.agent, claim.digest) not in by_words]
+    asked = [claim for claim in claims if claim.vector is not None]
     found = await vectors.nearest(
         db,
         kit.registered.table,

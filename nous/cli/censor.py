@@ -44,6 +44,8 @@ async def add(
     is_json: bool,
 ) -> None:
     """Add a censor and say its id."""
+    if not pattern.strip():
+        raise UserMistake("--pattern does not do: it is empty, and a censor watches for something")
     told = _event(
         CensorAdded,
         agent,
@@ -92,14 +94,14 @@ async def list_censors(settings: Settings, *, agent: str | None, is_json: bool) 
         whose = f" of agent {agent!r}" if agent else ""
         console.print(f"No censors{whose}. Add one: {place.command()} censor add --agent me --pattern 'rm -rf' --reason 'it deletes'")
         return
-    table = screen.table("censor id", "agent", "severity", "fired", "false", "watches for", "because", right=("fired", "false"))
+    table = screen.table("censor id", "agent", "severity", "fired", "false", "watches for", "because", right=("false",))
     table.columns[0].no_wrap = True
     for one in found:
         table.add_row(
             str(one.censor_id),
             screen.said(one.agent_id),
             one.severity,
-            _fired(one),
+            fired(one),
             str(one.false_positive_count),
             screen.said(one.trigger_pattern),
             screen.said(one.reason if one.relaxed_reason is None else f"{one.reason} (relaxed: {one.relaxed_reason})"),
@@ -138,7 +140,8 @@ async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
         raise UserMistake(f"{whose} no censor {censor!r}; {place.command()} censor list shows them")
     if len(found) > 1:
         which = screen.listed(f"{one.censor_id} of {one.agent_id!r}" for one in found[:5])
-        raise UserMistake(f"{censor!r} fits several censors, {which}; write more of it, or add --agent")
+        way_out = ids_meant.way_out({one.censor_id for one in found}, {one.agent_id for one in found})
+        raise UserMistake(f"{censor!r} fits several censors, {which}; {way_out}")
     return found[0]
 
 
@@ -154,7 +157,7 @@ def _event(kind: type[E], agent: str, **fields: object) -> E:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         option = OPTIONS.get(str(first["loc"][0]), f"--{first['loc'][0]}")
-        raise UserMistake(f"{option} does not do: {first['msg'].lower()}, got {screen.shown(str(first['input']))[:80]!r}") from None
+        raise UserMistake(f"{option} does not do: {screen.plainly(first['msg'])}, got {screen.shown(str(first['input']))[:80]!r}") from None
 
 
 async def _record(db: Write, told: CensorAdded | CensorRelaxed, outcome: str, reason: str, *, evidence: Mapping[str, object]) -> Letter:
@@ -192,11 +195,11 @@ def _state(censor: Censor) -> dict[str, object]:
     return {name: getattr(censor, name) for name in names}
 
 
-def _fired(censor: Censor) -> str:
-    """How often, and of how many when that hardens it."""
+def fired(censor: Censor) -> str:
+    """Of a warning: how often since counting began, and at how many it blocks. Of what blocks already: how often in all."""
     if censor.severity == "warn":
-        return f"{censor.activation_count - censor.counted_from}/{censor.escalation_threshold}"
-    return str(censor.activation_count)
+        return f"{censor.activation_count - censor.counted_from} of {censor.escalation_threshold}"
+    return f"{censor.activation_count} in all"
 
 
 def _hardens(censor: Censor) -> str:

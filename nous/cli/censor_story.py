@@ -26,7 +26,7 @@ async def explain_censor(settings: Settings, written: str, *, agent: str | None,
     if is_json:
         screen.emit({"censor": censor.as_data(known), "story": [one.as_data() for one in steps]})
         return
-    _print_censor(screen.out(piped_width=screen.PROSE_WIDTH), known, steps)
+    _print_censor(screen.out(), known, steps)
 
 
 async def _told_of(database: Database, known: Censor) -> list[Receipt]:
@@ -37,7 +37,8 @@ async def _told_of(database: Database, known: Censor) -> list[Receipt]:
 
 def _print_censor(console: Console, known: Censor, steps: Sequence[Step]) -> None:
     console.print(screen.said(known.trigger_pattern, "bold"))
-    counts = f"fired {known.activation_count}, false positives {known.false_positive_count}, blocks at {known.escalation_threshold}"
+    hardens = " until it blocks" if known.severity == "warn" else ""
+    counts = f"fired {censor.fired(known)}{hardens}, false positives {known.false_positive_count}"
     console.print(screen.said(f"{known.agent_id} · {known.severity} · {counts} · because: {known.reason}", "dim"))
     console.print(Text(str(known.censor_id), style="dim"))
     console.print()

@@ -108,15 +108,22 @@ def publish(
 ) -> None:
     """Publish events from a file, or one typed as key=value.
 
-    A file may be of any size. Rejected lines are told with their numbers, the rest is sent, and the exit code is 1. An event without
-    an event_id gets one, so that publishing it again has no second effect.
+    A file may be of any size, a JSON object a line. Rejected lines are told with their numbers, the rest is sent, the exit code is 1.
+
+    {"agent_id": "me", "content": "My cat is called Mimi."}
+
+    An event without an event_id gets one; publishing it again has no second effect.
+    A fact_learned without a fact_id gets the one that follows from agent_id and content.
+    A field that is a list is written as JSON, or as key=value several times.
     """
     from nous.errors import UserMistake
 
     from .place import settings
     from .publish import publish_file, publish_one
 
-    if bool(file) == bool(fields):
+    if file and fields:
+        raise UserMistake(f"--file and key=value ({fields[0]}) were both given, and not both can be published: leave one out")
+    if not file and not fields:
         raise UserMistake(f"say what to publish: nous publish {event} --file events.jsonl, or nous publish {event} key=value ...")
     if fields:
         publish_one(settings(), event, fields, is_json=is_json)

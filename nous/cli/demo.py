@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from uuid import UUID
 
 import uvloop
 from rich.status import Status
 
 from nous import embedded, guard, log, sample
+from nous.errors import UserMistake
 from nous.guard import Finding
 from nous.settings import Settings
 from store import facts, mentions, receipts
@@ -30,7 +32,7 @@ from workers.runtime import streams
 from . import place, screen
 from .endings import Incomplete
 from .migrate import apply
-from .running import alongside
+from .running import alongside, owned
 from .standing import look, settled
 
 STREAM, WORKER = "fact_learned", "deduplicator"
@@ -101,6 +103,11 @@ class Memory:
 
 def run(settings: Settings) -> Report:
     """Run the demo to its report. Raises Incomplete when memory does not settle in time."""
+    if place.is_configured(settings):
+        raise UserMistake(
+            "the demo writes its sample only into the stack in NOUS_HOME, and NOUS_DATABASE_URL or NOUS_REDIS_URL names other servers: "
+            f"run it as env -u NOUS_DATABASE_URL -u NOUS_REDIS_URL NOUS_HOME=/tmp/nous-demo {place.command()} demo"
+        )
     if "log_level" not in settings.model_fields_set:
         log.configure(log_format=settings.log_format, level="warning")
     started = time.monotonic()
@@ -109,7 +116,7 @@ def run(settings: Settings) -> Report:
             urls = place.database_url(settings), place.redis_url(settings)
             return uvloop.run(_demonstrate(settings, *urls, spinner, started, is_running_on=True))
         spinner.update(f"starting Postgres and Valkey in {settings.home}…")
-        with embedded.running(settings.home) as stack:
+        with owned(settings) as stack:
             return uvloop.run(_migrated(settings, stack, spinner, started))
 
 
@@ -133,7 +140,7 @@ async def _demonstrate(
         spinner.update(f"publishing {len(deliveries)} deliveries and waiting until memory is settled…")
         published = time.monotonic()
         await streams.append(redis, [(STREAM, json.dumps(one).encode()) for one in deliveries])
-        is_settled, left = await settled(settings, database, redis, timeout_s=SETTLE_S)
+        is_settled, left = await settled(settings, database, redis, timeout_s=SETTLE_S, on_outage=partial(place.still_there, settings))
         if not is_settled:
             raise Incomplete(f"memory did not settle within {SETTLE_S:.0f} s: {'; '.join(left)}; run it again, it goes on from there")
         times = Times(ready_s=published - started, settled_s=time.monotonic() - published)

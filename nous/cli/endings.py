@@ -19,6 +19,10 @@ class Incomplete(NousError):
     """Nobody made a mistake, and still not all of it was done."""
 
 
+class Away(NousError):
+    """Something outside is gone, and the sentence says what to do about it."""
+
+
 class Commands(TyperGroup):
     """A group of commands whose errors are sentences."""
 
@@ -34,6 +38,9 @@ class Commands(TyperGroup):
             raise typer.Exit(INCOMPLETE) from None
         except (Outage, Contended) as error:
             _tell(f"{error}; try again when it is back")
+            raise typer.Exit(AWAY) from None
+        except Away as error:
+            _tell(str(error))
             raise typer.Exit(AWAY) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None

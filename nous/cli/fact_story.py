@@ -47,7 +47,7 @@ async def explain_fact(settings: Settings, written: str, *, agent: str | None, i
             }
         )
         return
-    console = screen.out(piped_width=screen.PROSE_WIDTH)
+    console = screen.out()
     _print_fact(console, fact, heard, steps)
     if also_became:
         console.print(f"\nPublished under the same id at another time, it became {screen.listed(map(str, also_became))}")

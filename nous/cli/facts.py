@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from itertools import groupby, islice
+from uuid import UUID
 
 from rich.console import Console, Group
 from rich.text import Text
@@ -19,6 +21,7 @@ SHOWN = 100
 WIDE = 120  # from here the id has a column of its own
 ID_WIDTH = 36
 AT_ONCE = 5_000
+PIPED = ("fact_id", "agent_id", "heard", "provenance", "content", "inactive")
 
 
 async def list_facts(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
@@ -26,7 +29,7 @@ async def list_facts(settings: Settings, *, agent: str | None, with_inactive: bo
     async with place.database(settings) as database, database.overview() as db:
         wanted = SHOWN if limit is None and not is_json and screen.out().is_terminal else limit
         found = await facts.listed(db, agent=agent, inactive=with_inactive, limit=None if wanted is None else wanted + 1)
-        shown = found if wanted is None else found[:wanted]
+        shown = sorted(found if wanted is None else found[:wanted], key=_as_claimed)
         heard = await mentions_of(db, shown)
     if is_json:
         screen.emit([as_data(fact, heard[fact.agent_id, fact.fact_id]) for fact in shown])
@@ -34,10 +37,17 @@ async def list_facts(settings: Settings, *, agent: str | None, with_inactive: bo
     console = screen.out()
     if not shown:
         console.print(_nothing(agent, with_inactive=with_inactive))
+    elif not console.is_terminal:
+        print("\t".join(PIPED))
     for name, mine in groupby(shown, key=lambda fact: fact.agent_id):
         _print_agent(console, name, list(mine), heard)
     if len(found) > len(shown):
         screen.err().print(f"These are the first {len(shown):,}; --limit {len(shown) * 10:,} shows more, --json all.", style="dim")
+
+
+def _as_claimed(fact: Fact) -> tuple[str, datetime, datetime, UUID]:
+    """Its place in the list: agent by agent in the order claimed, what was claimed at once in the order stored."""
+    return fact.agent_id, fact.valid_from, fact.created_at, fact.fact_id
 
 
 async def mentions_of(db: Read, found: Sequence[Fact]) -> dict[facts.Key, list[Mention]]:
@@ -97,7 +107,7 @@ def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: dict
 def _line(fact: Fact, times: int) -> str:
     """One fact for a pipe, its columns apart by tabs."""
     columns = [str(fact.fact_id), screen.shown(fact.agent_id), f"×{times}", fact.provenance, screen.shown(fact.content)]
-    return "\t".join([*columns, *([] if fact.active else ["inactive"])])
+    return "\t".join([*columns, "" if fact.active else "inactive"]).rstrip("\t")
 
 
 def _content(fact: Fact) -> Text:

@@ -1,14 +1,17 @@
 """Which ids a person means by the beginning of one, and which fact they mean by an id."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+import workers
+from events import FactLearned
 from nous.errors import UserMistake
-from store import facts, mentions
+from store import facts, mentions, receipts
 from store.database import Read
 from store.facts import Key
+from store.receipts import Receipt
 
 from . import place, screen
 
@@ -47,15 +50,40 @@ async def fact_meant(db: Read, written: str, *, agent: str | None) -> Key:
     span = spanned(written)
     found = await mentions.within(db, span.first, span.last, agent=agent, limit=MOST) or await _bearing(db, span, agent)
     if not found:
-        whose = f" of agent {agent!r}" if agent else ""
-        raise UserMistake(
-            f"no fact{whose} came of {written!r}; {place.command()} facts --all shows what there is; what was skipped or parked became none"
-        )
+        raise UserMistake(await _why_none(db, written, agent))
     if len(found) > 1 and len(await _ids(db, found, span)) > 1:
         which = screen.listed(f"{fact} of {whose!r}" for whose, fact in found[:5])
-        raise UserMistake(f"{written!r} fits several facts, {which}; {_way_out(found, span)}")
+        said = {one for _, one in await _ids(db, found, span)} or {one for _, one in found}
+        raise UserMistake(f"{written!r} fits several facts, {which}; {way_out(said, {whose for whose, _ in found})}")
     rows = await facts.by_key(db, found)
     return max(found, key=lambda one: (one[1] in span, rows[one].claimed_at, rows[one].claimed_by))
+
+
+async def _why_none(db: Read, written: str, agent: str | None) -> str:
+    """Why no fact came of an id: what its receipt says, when it has one."""
+    nothing = f"no fact{f' of agent {agent!r}' if agent else ''} came of {written!r}"
+    told = await _endings_without_fact(db, written.strip().lower(), agent)
+    if told:
+        how = [f"event {one.event_id} of {one.agent_id!r} was {one.outcome} by {one.worker}: {one.reason}" for one in told]
+        return f"{nothing}; {'; '.join(how)}"
+    hint = "" if agent else ", and with --agent its reason is looked up"
+    return f"{nothing}; {place.command()} facts --all shows what there is; what was skipped or parked became none{hint}"
+
+
+async def _endings_without_fact(db: Read, written: str, agent: str | None) -> list[Receipt]:
+    """The receipts of the event of that id, and of the event without content that was published under that fact_id."""
+    agents = [agent] if agent else sorted({fact.agent_id for fact in await facts.listed(db, agent=None, inactive=True, limit=None)})
+    keys = [(one, event_id) for one in agents for event_id in (written, _of_nothing(one, written))]
+    found = []
+    for worker in workers.consumers()[FactLearned.stream]:
+        for whose, event_id in sorted(await receipts.answered(db, worker, keys)):
+            found += [one for one in await receipts.of_agent(db, whose, worker) if one.event_id == event_id and one.about is None]
+    return found
+
+
+def _of_nothing(agent: str, fact_id: str) -> str:
+    """The event_id of a fact_learned that came without one and without content."""
+    return FactLearned.derive_id({"agent_id": agent, "fact_id": fact_id, "content": ""}, "")
 
 
 async def _bearing(db: Read, span: Span, agent: str | None) -> list[Key]:
@@ -70,8 +98,9 @@ async def _ids(db: Read, found: Collection[Key], span: Span) -> set[Key]:
     return {(agent, one.mention_id) for (agent, _), ones in heard.items() for one in ones if one.mention_id in span}
 
 
-def _way_out(found: Sequence[Key], span: Span) -> str:
-    ways = ["write more of it"] if span.first != span.last else []
-    if len({agent for agent, _ in found}) > 1:
+def way_out(several: Collection[UUID], agents: Collection[str]) -> str:
+    """What makes it clear which is meant: more of the id if it is several ids, the agent if it is several agents'."""
+    ways = ["write more of it"] if len(several) > 1 else []
+    if len(agents) > 1:
         ways.append("add --agent")
     return ", or ".join(ways)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from nous import embedded, log
-from nous.errors import Misconfigured, UserMistake
+from nous.errors import Misconfigured, Outage, UserMistake
 from nous.settings import Settings
+
+from . import screen
+from .endings import Away
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -27,7 +30,7 @@ def settings() -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         name = f"NOUS_{str(first['loc'][0]).upper()}"
-        raise Misconfigured(f"{name} is set to {first['input']!r}, which does not do: {first['msg'].lower()}") from None
+        raise Misconfigured(f"{name} is set to {first['input']!r}, which does not do: {screen.plainly(first['msg'])}") from None
     log.configure(log_format=read.log_format, level=read.log_level)
     return read
 
@@ -82,7 +85,21 @@ async def redis(settings: Settings) -> AsyncIterator["Redis"]:
 
 def is_found(settings: Settings) -> bool:
     """Whether there is a stack to talk to."""
-    return bool(settings.database_url or settings.redis_url) or embedded.find(settings.home) is not None
+    return is_configured(settings) or _found(settings) is not None
+
+
+def is_configured(settings: Settings) -> bool:
+    """Whether the environment names servers of one's own."""
+    return bool(settings.database_url or settings.redis_url)
+
+
+def still_there(settings: Settings) -> None:
+    """Raises Away when the embedded stack that this command talked to has been stopped. One that is configured comes back by itself."""
+    if not is_found(settings):
+        raise Away(
+            f"the stack in {settings.home.absolute()} was stopped meanwhile; start it again with: {command()} up"
+            " (the data is kept, and what is not settled goes on from there)"
+        )
 
 
 def command() -> str:
@@ -97,10 +114,28 @@ def command() -> str:
 
 def _stack(settings: Settings, *, missing: str) -> embedded.Stack:
     other = {"NOUS_DATABASE_URL": "NOUS_REDIS_URL", "NOUS_REDIS_URL": "NOUS_DATABASE_URL"}[missing]
-    if settings.database_url or settings.redis_url:
+    if is_configured(settings):
         raise Misconfigured(f"{other} is set and {missing} is not; set both, or neither to use the stack that runs in NOUS_HOME")
-    stack = embedded.find(settings.home)
+    stack = _found(settings)
     if stack is None:
-        own = "for a stack of your own set NOUS_DATABASE_URL and NOUS_REDIS_URL"
-        raise UserMistake(f"nothing runs in {settings.home}; start it with: {command()} up ({own})")
+        home = settings.home.absolute()
+        if has_default_home(settings):
+            where = f"nothing runs in {home}, where NOUS_HOME is unless you set it"
+            elsewhere = f"if it runs from another folder, be in that folder or set NOUS_HOME to its {settings.home}"
+        else:
+            where, elsewhere = f"nothing runs in {home}, where NOUS_HOME points", "if it runs elsewhere, correct NOUS_HOME"
+        own = "for servers of your own set NOUS_DATABASE_URL and NOUS_REDIS_URL"
+        raise UserMistake(f"{where}: start it with: {command()} up ({elsewhere}; {own})")
     return stack
+
+
+def has_default_home(settings: Settings) -> bool:
+    """Whether NOUS_HOME is what it is when nobody sets it: a folder of the current one."""
+    return bool(settings.home == type(settings).model_fields["home"].default)
+
+
+def _found(settings: Settings) -> embedded.Stack | None:
+    try:
+        return embedded.find(settings.home)
+    except Outage as error:
+        raise Away(f"{error}; stop that process and start it again with: {command()} up (the data is kept)") from None

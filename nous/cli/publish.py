@@ -9,8 +9,9 @@ arrived before have their ids again, and one effect.
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
@@ -27,9 +28,13 @@ from . import lines, place, screen
 from .key_value import typed
 from .lines import Line
 from .ready import Ready, ready
-from .tally import Ids, Json, Sums, Tally
+from .tally import REJECTS_TOLD, Ids, Json, Sums, Tally
 
 BATCH = 500
+NAMES_LOOKED_AT = 1_000  # of unknown fields, each once
+MISSPELT = 0.8  # so alike is a slip of the finger, not another name
+
+BY_COMMAND = {"censor_added": "nous censor add", "censor_relaxed": "nous censor relax"}
 
 Append = Callable[[Sequence[Ready]], list[str]]
 """Sends events, and gives their entry ids in order."""
@@ -46,10 +51,10 @@ def publish_file(settings: Settings, event: str, file: str, *, is_json: bool, wi
         try:
             _send_all(kind, pages, append, tally, printer, advance)
         except (Outage, KeyboardInterrupt):
-            printer.end(tally)
+            _end(tally, printer)
             _say_how_far(tally)
             raise
-    printer.end(tally)
+    _end(tally, printer)
     _note_if_unheard(kind)
     return not tally.rejected
 
@@ -57,17 +62,16 @@ def publish_file(settings: Settings, event: str, file: str, *, is_json: bool, wi
 def publish_one(settings: Settings, event: str, pairs: Iterable[str], *, is_json: bool) -> None:
     """Publish one event written as key=value. Raises UserMistake saying what does not fit."""
     kind = _kind(event)
-    written = typed(kind, pairs)
-    one = ready(kind, Line(1, written.body, len(written.body)))
+    one = typed(kind, pairs)
     with _connected(settings, kind) as append:
         (entry_id,) = append([one])
-    told = {"event_id": one.event_id, "entry_id": entry_id, **written.made_here}
+    told = {"event_id": one.event_id, "entry_id": entry_id, **one.made}
     if is_json:
         screen.emit({"stream": kind.stream, **told})
         return
     print(f"sent to {kind.stream}")
     for name, value in told.items():
-        print(f"  {name:9} {value}")
+        print(f"  {name:9} {value}{'  (follows from agent_id and content)' if name in one.made else ''}")
     _note_if_unheard(kind)
 
 
@@ -77,24 +81,46 @@ def publish_one(settings: Settings, event: str, pairs: Iterable[str], *, is_json
 def _send_all(
     kind: type[Event], pages: Iterator[list[Line]], append: Append, tally: Tally, printer: Sums, advance: Callable[[int, int], None]
 ) -> None:
+    spelling = Spelling(kind)
     for page in pages:
-        fit = _accepted(kind, page, tally)
+        fit = _accepted(kind, page, tally, printer)
         while batch := list(islice(fit, BATCH)):
             for one, entry_id in zip(batch, append(batch), strict=True):
+                spelling.look_at(one.line, one.fields)
                 tally.count(one, entry_id)
                 printer.sent(one, entry_id)
         advance(sum(line.size for line in page), tally.sent)
 
 
-def _accepted(kind: type[Event], page: Iterable[Line], tally: Tally) -> Iterator[Ready]:
+def _accepted(kind: type[Event], page: Iterable[Line], tally: Tally, printer: Sums) -> Iterator[Ready]:
     for line in page:
         if not line.body.strip():
             continue
         try:
             yield ready(kind, line)
         except MalformedEvent as error:
-            tally.reject(line.number, str(error))
-            print(f"line {line.number}: {screen.shown(str(error))}", file=sys.stderr)
+            reason = screen.unprefixed(str(error))
+            tally.reject(line.number, reason)
+            printer.rejected(line.number, reason)
+
+
+class Spelling:
+    """Unknown fields are allowed and sent; one that looks like a known one, which is missing, is warned about once."""
+
+    def __init__(self, kind: type[Event]) -> None:
+        self.kind = kind
+        self.seen: set[str] = set(kind.model_fields)
+
+    def look_at(self, line: int, fields: Collection[str]) -> None:
+        """Warn about the fields of a line."""
+        for name in fields:
+            if name in self.seen or len(self.seen) > NAMES_LOOKED_AT:
+                continue
+            self.seen.add(name)
+            absent = [known for known in self.kind.model_fields if known not in fields]
+            for known in get_close_matches(name.lower(), absent, n=1, cutoff=MISSPELT):
+                word = screen.shown(name)
+                print(f"warning: line {line}: {self.kind.stream} has no field {word!r}; sent as it is, is it {known}?", file=sys.stderr)
 
 
 @contextmanager
@@ -125,6 +151,12 @@ def _progress(file: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda read, sent: progress.update(task, advance=read, sent=f"{sent:,}")
 
 
+def _end(tally: Tally, printer: Sums) -> None:
+    if tally.rejected > REJECTS_TOLD:
+        print(f"and {tally.rejected - REJECTS_TOLD:,} more like these; --json lists them all", file=sys.stderr)
+    printer.end(tally)
+
+
 def _say_how_far(tally: Tally) -> None:
     print(
         f"stopped after {screen.plural(tally.sent, 'event')}; publish the file again, what arrived has its effect only once",
@@ -138,8 +170,13 @@ def _note_if_unheard(kind: type[Event]) -> None:
 
 
 def _kind(event: str) -> type[Event]:
+    """The event of that name, if it is one for agents to publish. Raises UserMistake."""
+    by_worker = {kind.stream: worker.name for worker in workers.table().values() for kind in worker.publishes}
+    for_agents = [name for name in events.CATALOGUE if name not in by_worker and name not in BY_COMMAND]
     kind = events.CATALOGUE.get(event)
     if kind is None:
-        known = screen.listed(events.CATALOGUE)
-        raise UserMistake(f"there is no event {event!r}{screen.meant(event, events.CATALOGUE)}; the events are {known}")
+        raise UserMistake(f"there is no event {event!r}{screen.meant(event, for_agents)}; agents publish {screen.listed(for_agents)}")
+    if event not in for_agents:
+        who = f"the command {BY_COMMAND[event]}" if event in BY_COMMAND else f"the worker {by_worker[event]}"
+        raise UserMistake(f"{event} says what has been done, and only {who} publishes it; agents publish {screen.listed(for_agents)}")
     return kind

@@ -5,7 +5,9 @@ work    the workers alone, against a stack that runs elsewhere
 """
 
 import asyncio
+import shlex
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
@@ -22,6 +24,7 @@ from workers.runtime.app import Process, kit
 from workers.runtime.worker import Worker
 
 from . import place, screen
+from .endings import Away
 from .migrate import apply
 
 
@@ -45,7 +48,7 @@ class Stop:
 def up(settings: Settings) -> None:
     """Run everything in one terminal."""
     starting = screen.err().status(f"starting Postgres and Valkey in {settings.home}…")
-    with _stoppable() as stop, starting, embedded.running(settings.home) as stack:
+    with _stoppable() as stop, starting, owned(settings) as stack:
         starting.stop()
         uvloop.run(_up(settings, stack, stop))
     print(f"stopped; the data stays in {settings.home}", flush=True)
@@ -57,6 +60,24 @@ def work(settings: Settings, names: Sequence[str]) -> None:
     database_url, redis_url = place.database_url(settings), place.redis_url(settings)
     with _stoppable() as stop:
         uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, lambda: None))
+
+
+@contextmanager
+def owned(settings: Settings) -> Iterator[embedded.Stack]:
+    """The embedded stack, for the block. When one of its servers dies, the block is interrupted as by Ctrl-C, and Away says which."""
+    deaths: list[str] = []
+    this_thread = threading.get_ident()
+
+    def hear(death: str) -> None:
+        deaths.append(death)
+        signal.pthread_kill(this_thread, signal.SIGINT)
+
+    try:
+        with embedded.running(settings.home, on_death=hear) as stack:
+            yield stack
+    finally:
+        if deaths:
+            raise Away(f"{deaths[0]}; all is stopped and the data is kept, start it again with: {place.command()} up")
 
 
 @asynccontextmanager
@@ -146,8 +167,7 @@ def _tell_what(settings: Settings) -> None:
 
 
 def _in_this_home(settings: Settings) -> str:
-    is_default = settings.home == type(settings).model_fields["home"].default
-    return "" if is_default else f", with NOUS_HOME={settings.home}"
+    return "" if place.has_default_home(settings) else f", with NOUS_HOME={shlex.quote(str(settings.home))}"
 
 
 def _worker(name: str) -> Worker[Any, Any]:

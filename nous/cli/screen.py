@@ -4,7 +4,6 @@ What an agent said is data: control characters in it are shown, never obeyed, an
 """
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
@@ -24,7 +23,7 @@ _UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *ran
 
 
 def out(*, piped_width: int = PIPE_WIDTH) -> Console:
-    """Standard output; `piped_width` is its width when it is no terminal and COLUMNS is not set."""
+    """Standard output; `piped_width` is its width when it is no terminal."""
     return _console(is_error=False, piped_width=piped_width)
 
 
@@ -35,7 +34,7 @@ def err() -> Console:
 
 def _console(*, is_error: bool, piped_width: int) -> Console:
     console = Console(stderr=is_error, highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    if not console.is_terminal:
         console.width = piped_width
     return console
 
@@ -92,6 +91,16 @@ def meant(word: str, known: Iterable[str]) -> str:
     """What somebody who wrote `word` probably meant, in brackets; nothing when nothing is near."""
     close = get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def plainly(problem: str) -> str:
+    """What pydantic says of a value, in the middle of a sentence."""
+    return unprefixed(problem.lower())
+
+
+def unprefixed(problem: str) -> str:
+    """What pydantic says, without its name for the kind of error."""
+    return problem.replace("value error, ", "")
 
 
 def moment(at: datetime) -> str:

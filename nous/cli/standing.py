@@ -7,12 +7,14 @@ Two looks in a row that find nothing to do are "settled".
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 from rich.console import Console
 from rich.status import Status
 
@@ -22,6 +24,7 @@ from nous.settings import Settings
 from store import outbox, receipts, retries
 from store.database import Database
 from workers.runtime import streams
+from workers.runtime.host import RECLAIMS_PER_CLAIM_TIME
 
 from . import place, screen
 
@@ -34,7 +37,8 @@ SILENT_S = 5.0  # an idle replica asks for work every second
 class Standing:
     """One worker: entries not delivered yet, delivered and not settled, waiting for another attempt, parked; and why the longest waits.
 
-    `seen_s` is how long ago a replica of it was heard of; None when none ever was.
+    `seen_s` is how long ago a replica of it was heard of; None when none ever was. `held` of the pending are with replicas that are silent;
+    all of these are taken over within `until_taken_s`, if another is alive.
     """
 
     worker: str
@@ -46,6 +50,8 @@ class Standing:
     waits_for: str | None
     seen_s: float | None
     is_alive: bool
+    held: int = 0
+    until_taken_s: float = 0.0
 
     @property
     def is_through(self) -> bool:
@@ -56,6 +62,8 @@ class Standing:
         left = [
             f"{count:,} {what}" for count, what in ((self.lag, "unread"), (self.pending, "in work"), (self.retrying, "retrying")) if count
         ]
+        if self.held:
+            left.append(f"{self.held:,} of them held by a replica that is silent")
         nobody = "" if self.is_alive else f"; no {self.worker} is running"
         return f"{self.worker}: {', '.join(left)}{f' ({self.waits_for})' if self.waits_for else ''}{nobody}"
 
@@ -85,7 +93,12 @@ class Look:
 async def look(settings: Settings, database: Database, redis: Redis) -> Look:
     """Redis first, then Postgres: what moves from one to the other meanwhile is seen at least once. Raises Outage and Contended."""
     states = [
-        (worker, await streams.group_state(redis, worker.on.stream, name), await streams.heard_of(redis, worker.on.stream, name))
+        (
+            worker,
+            await streams.group_state(redis, worker.on.stream, name),
+            await streams.heard_of(redis, worker.on.stream, name),
+            await _held(settings, redis, worker.on.stream, name),
+        )
         for name, worker in workers.table().items()
     ]
     async with database.overview() as db:
@@ -102,11 +115,27 @@ async def look(settings: Settings, database: Database, redis: Redis) -> Look:
                 waits_for=waiting[worker.name].reason if worker.name in waiting else None,
                 seen_s=seen_s,
                 is_alive=seen_s is not None and seen_s < silent_after_s(settings),
+                held=held,
+                until_taken_s=until_taken_s,
             )
-            for worker, state, seen_s in states
+            for worker, state, seen_s, (held, until_taken_s) in states
         ),
         outbox=unpublished,
     )
+
+
+async def _held(settings: Settings, redis: Redis, stream: str, group: str) -> tuple[int, float]:
+    """How many entries are with replicas that are silent, and the longest it takes until a living one has them all. Raises Outage."""
+    async with streams.reachable():
+        try:
+            consumers = await redis.xinfo_consumers(stream, group)
+        except ResponseError as error:
+            if "NOGROUP" in str(error) or "no such key" in str(error).lower():
+                return 0, 0.0
+            raise
+    silent = [one for one in consumers if one["pending"] and one["idle"] / 1000 > silent_after_s(settings)]
+    waits = [max(settings.claim_after_s - one["idle"] / 1000, 0) for one in silent]
+    return sum(one["pending"] for one in silent), max(waits, default=0) + settings.claim_after_s / RECLAIMS_PER_CLAIM_TIME
 
 
 def silent_after_s(settings: Settings) -> float:
@@ -115,11 +144,18 @@ def silent_after_s(settings: Settings) -> float:
 
 
 async def settled(
-    settings: Settings, database: Database, redis: Redis, *, timeout_s: float, on_look: Callable[[Look], None] | None = None
+    settings: Settings,
+    database: Database,
+    redis: Redis,
+    *,
+    timeout_s: float,
+    on_look: Callable[[Look], None] = lambda _: None,
+    on_outage: Callable[[], None] = lambda: None,
 ) -> tuple[bool, list[str]]:
     """Wait until everything is settled, for at most `timeout_s`: whether it is, and what is left.
 
-    Two clean looks in a row are wanted, because work can move behind the back of a single one. An outage is waited out too.
+    Two clean looks in a row are wanted, because work can move behind the back of a single one. An outage is waited out too, unless
+    `on_outage` raises.
     """
     deadline, pause_s, clean, left = time.monotonic() + timeout_s, LOOK_S, 0, ["nothing could be seen yet"]
     while True:
@@ -127,13 +163,13 @@ async def settled(
             async with asyncio.timeout(max(deadline - time.monotonic(), 1.0)):
                 seen = await look(settings, database, redis)
         except (Outage, Contended) as error:
+            on_outage()
             clean, left = 0, [str(error)]
         except TimeoutError:
             clean, left = 0, ["Redis and Postgres have not both answered yet"]
         else:
             clean, left = (clean + 1 if seen.is_settled else 0), seen.left()
-            if on_look:
-                on_look(seen)
+            on_look(seen)
         if clean == 2:
             return True, []
         if time.monotonic() >= deadline and not clean:
@@ -150,7 +186,14 @@ async def wait(settings: Settings, *, timeout_s: float) -> list[str]:
     console = screen.err()
     async with place.database(settings) as database, place.redis(settings) as redis:
         with console.status("waiting for the workers…") as spinner:
-            _, left = await settled(settings, database, redis, timeout_s=timeout_s, on_look=partial(_show_left, spinner))
+            _, left = await settled(
+                settings,
+                database,
+                redis,
+                timeout_s=timeout_s,
+                on_look=partial(_show_left, spinner),
+                on_outage=partial(place.still_there, settings),
+            )
     return left
 
 
@@ -166,12 +209,19 @@ async def status(settings: Settings, *, is_json: bool) -> None:
     for one in seen.workers:
         if one.parked:
             _print_parked(console, settings, one)
+        if one.held:
+            soon = f"within {math.ceil(one.until_taken_s)} s" if one.is_alive else "once one is running"
+            console.print(f"{one.worker}: {one.held:,} held by a replica that is silent; taken over by another {soon}", style="yellow")
         if one.waits_for:
             console.print(screen.said(f"{one.worker}: the longest waits because of: {one.waits_for}", "yellow"))
     if seen.outbox:
         console.print(f"{screen.plural(seen.outbox, 'derived event')} to publish; a running worker does it within seconds", style="yellow")
-    if not any(one.is_alive for one in seen.workers):
+    idle = [one.worker for one in seen.workers if not one.is_alive]
+    if len(idle) == len(seen.workers):
         console.print(f"No worker is running; start them with: {place.command()} work", style="yellow")
+    elif idle:
+        one_of = f"No {screen.listed(idle)} is running"
+        console.print(f"{one_of}; start it: {place.command()} work {' '.join(idle)}", style="yellow")
 
 
 def _show_left(spinner: Status, seen: Look) -> None:

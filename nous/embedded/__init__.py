@@ -7,20 +7,21 @@
     ├── postgres/  .log  .port
     └── valkey/    .log  .port
 
-`running` owns a stack, `find` finds the one that somebody else runs. What the servers hold is kept in the home from start to start.
+`running` owns a stack and hears when a server of it dies, `find` finds the one that somebody else runs. What the servers hold is kept
+in the home from start to start.
 """
 
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from nous.errors import UserMistake
+from nous.errors import Outage, UserMistake
 
 from . import kept, postgres, programs, valkey
 from .server import ADDRESS, Household
@@ -37,16 +38,17 @@ class Stack:
 
 
 @contextmanager
-def running(home: Path, *, durable: bool = True) -> Iterator[Stack]:
+def running(home: Path, *, durable: bool = True, on_death: Callable[[str], None] = lambda _: None) -> Iterator[Stack]:
     """Run the stack of `home` for the block.
 
     Raises UserMistake when it runs already or `home` cannot be used, Misconfigured when a server does not start.
-    `durable=False` is for tests: when the machine crashes, data may be lost or broken.
+    `durable=False` is for tests: when the machine crashes, data may be lost or broken. `on_death` is called from another thread, with
+    a sentence, when a server ends before the block does.
     """
     home = _entered(home)
     with _owned(home), ThreadPoolExecutor(1, "nous-embedded") as keeper:
         servant = programs.servant_for(home / "postgres")
-        household = Household(home, programs.usable_by(servant), servant, keeper, is_durable=durable)
+        household = Household(home, programs.usable_by(servant), servant, keeper, is_durable=durable, on_death=on_death)
         with (
             postgres.serving(household) as database_url,
             valkey.serving(household) as redis_url,
@@ -56,7 +58,10 @@ def running(home: Path, *, durable: bool = True) -> Iterator[Stack]:
 
 
 def find(home: Path) -> Stack | None:
-    """The stack that runs in `home` now, whoever owns it; None when there is none."""
+    """The stack that runs in `home` now, whoever owns it; None when there is none.
+
+    Raises Outage when its owner lives and one of its servers does not answer.
+    """
     home = _absolute(home)
     try:
         told = kept.read(home / "stack.json")
@@ -65,7 +70,16 @@ def find(home: Path) -> Stack | None:
     except PermissionError as error:
         raise UserMistake(f"the stack in {home} belongs to another user ({error}): be that user, or choose another NOUS_HOME") from error
     stack = Stack(home, told["database_url"], told["redis_url"], int(told["owner_pid"]))
-    return stack if _exists(stack.owner_pid) and _accepts(stack.database_url) and _accepts(stack.redis_url) else None
+    if not _exists(stack.owner_pid):
+        return None
+    for name, url in (("Postgres", stack.database_url), ("Valkey", stack.redis_url)):
+        if not _accepts(url):
+            if not (_is_owned(home) and (home / "stack.json").exists()):
+                return None  # its owner is dead, or just stopped it
+            raise Outage(
+                f"the embedded {name}", f"process {stack.owner_pid} owns the stack in {home}, and nobody listens on {_address(url)}"
+            )
+    return stack
 
 
 def _absolute(home: Path) -> Path:
@@ -128,3 +142,18 @@ def _accepts(url: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _address(url: str) -> str:
+    """Where the URL points, without its password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _is_owned(home: Path) -> bool:
+    """Whether a process holds the lock of the home: the pid in `stack.json` may be somebody else's by now."""
+    with (home / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -1,6 +1,7 @@
 """One server process of an embedded stack: started as a child that dies with us, found again when it did not, stopped gently.
 
     serving ──▶ become.py: leave root, die with the parent, exec ──▶ the server, working in its own folder, in a session of its own
+    watch   ──▶ one that ends before it is stopped is told to whoever asked
     evict   ──▶ what still serves a home whose owner was killed: asked to stop, then told, then killed
 
 Every process of a server carries the mark of its home in its title, which every user may read of every process; so what is ours is
@@ -13,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,9 +32,11 @@ ADDRESS = "127.0.0.1"
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.01
+WATCH_SECONDS = 0.2
 PORT_TRIES = 3
 LOG_BYTES = 10_000_000
 LAST_LINES = 12
+LAST_WORDS = 2
 BECOME = Path(__file__).with_name("become.py")
 
 Process = subprocess.Popen[bytes]
@@ -43,6 +47,7 @@ class Household:
     """What the servers of one home share.
 
     `keeper` is the one thread that starts them: to the kernel "your parent died" means that thread, so it must outlive them.
+    `on_death` hears of a server that ended by itself.
     """
 
     home: Path
@@ -50,6 +55,7 @@ class Household:
     servant: Servant
     keeper: ThreadPoolExecutor
     is_durable: bool
+    on_death: Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,8 @@ def serving(server: Server, command: Callable[[int], list[str]], is_ready: Calla
         try:
             if until(partial(_has_settled, process, port, is_ready), START_SECONDS) and process.poll() is None:
                 server.port_file.write_text(str(port))
-                yield port
+                with _watched(server, process):
+                    yield port
                 return
         finally:
             stop(server, process)
@@ -181,6 +188,34 @@ def failed(server: Server, what: str) -> Misconfigured:
 def last_lines(log: Path) -> str:
     """The end of a log, indented."""
     return "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-LAST_LINES:])
+
+
+@contextmanager
+def _watched(server: Server, process: Process) -> Iterator[None]:
+    """Tell of the server's end if it comes within the block."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(WATCH_SECONDS):
+            if process.poll() is not None:
+                server.household.on_death(_obituary(server, process))
+                return
+
+    watcher = threading.Thread(target=watch, name=f"nous-watch-{server.name}", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
+
+
+def _obituary(server: Server, process: Process) -> str:
+    """Which server ended, how, and the last words of its log, in one breath."""
+    code = process.returncode
+    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    words = [line.strip() for line in last_lines(server.log).splitlines()[-LAST_WORDS:]]
+    return f"{server.name} (process {process.pid}) has died, {how}; its log, {server.log}, ends with: {' | '.join(words) or 'nothing'}"
 
 
 def _has_settled(process: Process, port: int, is_ready: Callable[[Process, int], bool]) -> bool:

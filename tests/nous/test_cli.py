@@ -116,6 +116,13 @@ def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
     [
         (["publish", "fact_lerned", "a=b"], "did you mean fact_learned?"),
         (["publish", FACT], "say what to publish"),
+        (["publish", FACT, "a=b", "--file", "f"], "not both can be published"),
+        (["publish", "fact_stored", "a=b"], "only the worker deduplicator publishes it; agents publish fact_learned, "),
+        (["publish", "censor_escalated", "--file", "f"], "only the worker censor_escalator publishes it"),
+        (["publish", "censor_added", "a=b"], "only the command nous censor add publishes it"),
+        (["publish", "episode_closed", "decision_ids=[x"], "decision_ids is a list, and '[x' is not JSON"),
+        (["publish", FACT, "content=x", "agent_id=a", "occurred_at=0001-01-01T00:00:00+14:00"], "occurred_at: "),
+        (["censor", "add", "--agent", "a", "--pattern", " ", "--reason", "r"], "--pattern does not do: it is empty"),
         (["publish", FACT, "--file", "/nowhere.jsonl"], "/nowhere.jsonl cannot be read: no such file"),
         (["publish", FACT, "--file", "/"], "is a directory"),
         (["publish", FACT, "content"], "'content' is not key=value"),
@@ -138,6 +145,7 @@ async def test_a_mistake_is_one_sentence_and_exit_code_2(nous: Nous, words: list
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("nous: ")
     assert told in result.stderr
+    assert "alue error" not in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -194,13 +202,57 @@ async def test_a_database_that_was_never_migrated_says_what_to_run_and_migrate_d
 
 async def test_bad_lines_are_told_with_their_numbers_and_the_rest_is_sent(nous: Nous, redis: Redis, tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
-    file.write_text("\n".join([a_line("one"), "not json", "", '{"agent_id": "a", "content": "no id"}', "[]", a_line("two")]))
+    file.write_text("\n".join([a_line("one"), "not json", "", '{"agent_id": "a", "quote": "no content"}', "[]", a_line("two")]))
     result = await nous("publish", FACT, "--file", str(file))
     assert result.exit_code == 1
     assert [line.split(": ")[0] for line in result.stderr.splitlines()] == ["line 2", "line 4", "line 5"]
-    assert "fact_id: field required" in result.stderr
+    assert "line 4: not a valid fact_learned: content: field required\n" in result.stderr
     assert "2 events sent to fact_learned, 3 rejected" in result.stdout
     assert [event["content"] for event in await sent(redis)] == ["one", "two"]
+
+
+async def test_of_many_bad_lines_the_first_are_told_and_all_are_in_json(nous: Nous) -> None:
+    lines = "[]\n" * 1_234
+    result = await nous("publish", FACT, "--file", "-", stdin=lines)
+    told = result.stderr.splitlines()
+    assert [line.split(": ")[0] for line in told[:-1]] == [f"line {number}" for number in range(1, 21)]
+    assert told[-1] == "and 1,214 more like these; --json lists them all"
+    data = json.loads((await nous("publish", FACT, "--file", "-", "--json", stdin=lines)).stdout)
+    assert [one["line"] for one in data["rejects"]] == list(range(1, 1_235))
+
+
+async def test_a_field_that_looks_misspelt_is_sent_and_warned_about_once(nous: Nous, redis: Redis) -> None:
+    lines = [a_line("one", provenence="user_stated", mood="good"), a_line("two", provenence="user_stated", source="s", sources="t")]
+    result = await nous("publish", FACT, "--file", "-", stdin="\n".join(lines))
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "warning: line 1: fact_learned has no field 'provenence'; sent as it is, is it provenance?\n",
+    )
+    assert [one["provenence"] for one in await sent(redis)] == ["user_stated"] * 2
+
+
+async def test_a_fact_without_an_id_gets_the_one_that_follows_from_agent_and_content_in_both_modes(nous: Nous, redis: Redis) -> None:
+    told = await nous.json("publish", FACT, "agent_id=a", "content=x")
+    again = await nous("publish", FACT, "agent_id=a", "content=x")
+    assert f"fact_id   {told['fact_id']}  (follows from agent_id and content)" in again.stdout
+    lines = '{"agent_id": "a", "content": "x"}\n{"agent_id": "b", "content": "x", "fact_id": null}\n'
+    from_file = await nous("publish", FACT, "--file", "-", stdin=lines)
+    assert "2 came without a fact_id, and got the one that follows from agent_id and content" in from_file.stdout
+    *same, other = [(UUID(one["fact_id"]), one["event_id"]) for one in await sent(redis)]
+    assert same == [(UUID(told["fact_id"]), told["event_id"])] * 3
+    assert other[0] != same[0][0]
+    listed = json.loads((await nous("publish", FACT, "--file", "-", "--json", stdin=lines)).stdout)
+    assert listed["events"][0]["fact_id"] == told["fact_id"]
+
+
+@pytest.mark.parametrize(
+    "words", [['decision_ids=["{0}", "{1}"]'], ["decision_ids={0}", "decision_ids={1}"], ['decision_ids=["{0}"]', "decision_ids={1}"]]
+)
+async def test_a_list_is_typed_as_json_or_again_and_again(nous: Nous, redis: Redis, words: list[str]) -> None:
+    one, two = str(ids.new()), str(ids.new())
+    typed = [word.format(one, two) for word in words]
+    assert (await nous("publish", "episode_closed", "agent_id=a", f"episode_id={ids.new()}", *typed)).exit_code == 0
+    assert [event["decision_ids"] for event in await sent(redis, "episode_closed")] == [[one, two]]
 
 
 async def test_a_line_is_sent_as_it_was_written_with_the_id_a_retry_would_have(nous: Nous, redis: Redis) -> None:
@@ -276,6 +328,11 @@ async def test_wait_says_what_is_left_when_the_time_is_over(nous: Nous) -> None:
     assert json.loads(told.stdout) == {"settled": False, "left": ["deduplicator: 1 unread; no deduplicator is running"]}
 
 
+async def test_wait_shows_on_a_terminal_what_it_waits_for(nous: Nous) -> None:
+    await nous("publish", FACT, "agent_id=a", "content=x")
+    assert "waiting for deduplicator: 1 unread" in _plain((await nous("wait", "--timeout", "1", FORCE_COLOR="1")).stderr)
+
+
 @pytest.mark.usefixtures("working")
 async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(nous: Nous) -> None:
     await nous("publish", FACT, "agent_id=a", "content=x")
@@ -305,6 +362,30 @@ async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous
     assert "the longest waits because of: the embedder is away" in shown
     assert "No worker is running" in shown
     assert "retrying" in (await nous("wait", "--timeout", "0")).stderr
+
+
+async def test_status_says_which_of_the_workers_does_not_run(nous: Nous, kit: Kit, stack: embedded.Stack) -> None:
+    stop = asyncio.Event()
+    running = asyncio.create_task(Process([workers.table()["deduplicator"]], kit, stack.redis_url).run(stop))
+    await nous("publish", FACT, "agent_id=a", "content=x")
+    await nous("wait")
+    shown = (await nous("status")).stdout
+    assert "No censor_escalator is running; start it: nous work censor_escalator" in shown
+    stop.set()
+    await running
+
+
+async def test_status_says_what_a_silent_replica_holds_and_when_another_takes_it_over(nous: Nous, redis: Redis) -> None:
+    await nous("publish", FACT, "agent_id=a", "content=x")
+    await redis.xgroup_create(FACT, "deduplicator", id="0")
+    await redis.xreadgroup("deduplicator", "gone", {FACT: ">"})
+    assert "silent" not in (await nous("status")).stdout
+    await redis.xreadgroup("deduplicator", "here", {FACT: ">"})
+    await asyncio.sleep(5.2)
+    await redis.xreadgroup("deduplicator", "here", {FACT: ">"})
+    shown = (await nous("status", NOUS_CLAIM_AFTER_S="6")).stdout
+    assert re.search(r"deduplicator: 1 held by a replica that is silent; taken over by another within [23] s", shown)
+    assert "1 of them held by a replica that is silent" in (await nous("wait", "--timeout", "0", NOUS_CLAIM_AFTER_S="6")).stderr
 
 
 @pytest.mark.usefixtures("working")
@@ -371,7 +452,8 @@ async def test_facts_show_every_wording_of_every_fact(nous: Nous, two_ports: dic
 
 
 async def test_facts_are_a_line_each_in_a_pipe_and_a_table_on_a_terminal(nous: Nous, two_ports: dict[str, str]) -> None:
-    piped = (await nous("facts")).stdout.splitlines()
+    header, *piped = (await nous("facts")).stdout.splitlines()
+    assert header.split("\t") == ["fact_id", "agent_id", "heard", "provenance", "content", "inactive"]
     assert [line.split("\t")[:4] for line in piped] == [
         [two_ports["port 5432"], "a", "×2", "user_stated"],
         [two_ports["port 5433"], "a", "×1", "user_stated"],
@@ -403,6 +485,28 @@ async def test_explain_tells_each_event_with_the_guards_finding(nous: Nous, two_
     assert "near 1.000 “port 5432”  number 5432 ≠ 5433" in shown
 
 
+async def test_what_is_piped_is_neither_wrapped_nor_padded(nous: Nous, working: None) -> None:
+    long = f"a port {'is ' * 100}open"
+    told = await nous.json("publish", FACT, "agent_id=a", f"content={long}")
+    await nous("publish", FACT, "agent_id=a", f"content={long}, still")
+    await nous("wait")
+    shown = (await nous("explain", "fact", told["fact_id"], COLUMNS="40")).stdout
+    assert shown.count(long) >= 2
+    assert [line for line in shown.splitlines() if line != line.rstrip()] == []
+    censor = (await nous.json("censor", "add", "--agent", "a", "--pattern", long, "--reason", long))["censor_id"]
+    shown = (await nous("explain", "censor", censor)).stdout
+    assert [line for line in shown.splitlines() if line != line.rstrip()] == []
+    assert f"warn · fired 0 of 5 until it blocks, false positives 0 · because: {long}" in shown
+
+
+async def test_facts_are_listed_in_the_order_claimed_then_stored(nous: Nous, working: None) -> None:
+    at = "2026-01-02T00:00:00Z"
+    for content, moment in (("later", "2026-01-03T00:00:00Z"), ("one", at), ("two", at), ("three", at), ("four", at)):
+        await nous("publish", FACT, "agent_id=a", f"content={content}", f"occurred_at={moment}")
+        await nous("wait")
+    assert [fact["content"] for fact in await nous.json("facts")] == ["one", "two", "three", "four", "later"]
+
+
 async def test_explain_takes_any_id_it_was_published_under_or_the_beginning_of_one(nous: Nous, two_ports: dict[str, str]) -> None:
     for written in (two_ports["PORT  5432"], two_ports["PORT  5432"][:8].upper(), two_ports["port 5432"][:14]):
         assert (await nous.json("explain", "fact", written))["fact"]["fact_id"] == two_ports["port 5432"]
@@ -414,11 +518,26 @@ async def test_an_id_that_fits_several_facts_is_asked_back(nous: Nous) -> None:
     for agent in ("a", "b"):
         await nous("publish", FACT, f"agent_id={agent}", f"fact_id={one}", "content=x")
     await nous("wait")
-    for written, way_out in (("abcdef", "write more of it, or add --agent"), (str(one), "add --agent")):
+    for written in ("abcdef", str(one)):
         result = await nous("explain", "fact", written)
         assert (result.exit_code, "fits several facts" in result.stderr) == (2, True)
-        assert result.stderr.endswith(f"; {way_out}\n")
-    assert (await nous.json("explain", "fact", "abcdef", "--agent", "b"))["fact"]["agent_id"] == "b"
+        assert result.stderr.endswith("; add --agent\n")
+    await nous("publish", FACT, "agent_id=b", f"fact_id={UUID(int=one.int + 1)}", "content=y")
+    await nous("wait")
+    assert (await nous("explain", "fact", "abcdef")).stderr.endswith("; write more of it, or add --agent\n")
+    assert (await nous("explain", "fact", "abcdef", "--agent", "b")).stderr.endswith("; write more of it\n")
+    assert (await nous.json("explain", "fact", str(one), "--agent", "b"))["fact"]["agent_id"] == "b"
+
+
+@pytest.mark.usefixtures("working")
+async def test_explain_says_what_became_of_an_event_that_was_skipped(nous: Nous) -> None:
+    told = await nous.json("publish", FACT, "agent_id=a", "content=")
+    await nous("wait")
+    for written in (told["fact_id"], told["event_id"]):
+        result = await nous("explain", "fact", written, "--agent", "a")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"event {told['event_id']} of 'a' was skipped by deduplicator: the content is empty" in result.stderr
+    assert "with --agent its reason is looked up" in (await nous("explain", "fact", told["fact_id"])).stderr
 
 
 async def test_an_id_that_became_two_facts_means_the_one_that_bears_it_or_else_the_one_claimed_last(
@@ -472,13 +591,20 @@ async def test_a_block_is_relaxed_to_a_warning_that_counts_anew(nous: Nous) -> N
     async def severity() -> str:
         return str((await nous.json("censor", "list", "--agent", "a"))[0]["severity"])
 
+    async def counted() -> str:
+        return " ".join((await nous("censor", "list")).stdout.splitlines()[1].split()[2:6])
+
     await fire()
+    assert await counted() == "warn 1 of 2"
     await fire()
     assert await severity() == "block"
+    assert await counted() == "block 2 in all"
     relaxed = await nous.json("censor", "relax", censor[:8], "--reason", "too eager")
     assert (relaxed["severity"], relaxed["counted_from"], relaxed["relaxed_reason"]) == ("warn", 2, "too eager")
+    assert await counted() == "warn 0 of 2"
     await fire()
     assert await severity() == "warn"
+    assert await counted() == "warn 1 of 2"
     await fire()
     assert await severity() == "block"
     told = await nous.json("explain", "censor", censor)
@@ -487,6 +613,8 @@ async def test_a_block_is_relaxed_to_a_warning_that_counts_anew(nous: Nous) -> N
     shown = (await nous("explain", "censor", censor)).stdout
     assert "relaxed" in shown
     assert "on “rm -rf /”" in shown
+    assert "block · fired 4 in all, false positives 0" in shown
+    assert "blocks" not in shown.splitlines()[1]
 
 
 @pytest.mark.parametrize(("severity", "told"), [("warn", "only warns"), ("absolute", "an absolute censor is never relaxed")])
@@ -513,11 +641,34 @@ async def test_a_censor_id_is_added_once(nous: Nous) -> None:
 # ── demo ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_machine_too_slow_for_the_demo_is_nobodys_mistake(nous: Nous, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_machine_too_slow_for_the_demo_is_nobodys_mistake(
+    nous: Nous, stack: embedded.Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = {"NOUS_DATABASE_URL": "", "NOUS_REDIS_URL": "", "NOUS_HOME": str(stack.home)}
+    assert (await nous("migrate", **here)).exit_code == 0
     monkeypatch.setattr(demo, "SETTLE_S", 0.0)
-    result = await nous("demo")
+    result = await nous("demo", **here)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "memory did not settle within 0 s: deduplicator: " in result.stderr
+
+
+async def test_the_demo_leaves_configured_servers_alone(nous: Nous, redis: Redis) -> None:
+    for other in ({}, {"NOUS_REDIS_URL": ""}, {"NOUS_DATABASE_URL": ""}):
+        result = await nous("demo", **other)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "env -u NOUS_DATABASE_URL -u NOUS_REDIS_URL NOUS_HOME=/tmp/nous-demo nous demo" in result.stderr
+    assert not await redis.exists(FACT)
+
+
+async def test_nothing_runs_names_the_absolute_path_and_what_else_it_may_be(
+    nous: Nous, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    unset = {"NOUS_DATABASE_URL": "", "NOUS_REDIS_URL": ""}
+    told = (await nous("status", **unset, NOUS_HOME=".nous")).stderr
+    assert told.startswith(f"nous: nothing runs in {tmp_path}/.nous, where NOUS_HOME is unless you set it: start it with: nous up")
+    assert "if it runs from another folder, be in that folder" in told
+    assert f"nothing runs in {tmp_path}/b, where NOUS_HOME points" in (await nous("status", **unset, NOUS_HOME="b")).stderr
 
 
 def _plain(shown: str) -> str:

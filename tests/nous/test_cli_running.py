@@ -7,9 +7,10 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import pytest
 from redis.asyncio import Redis
 
 from nous import embedded
@@ -81,6 +82,52 @@ async def test_up_says_where_it_runs_is_found_by_others_and_stops_on_ctrl_c(tmp_
         assert (code, out) == (0, f"stopped; the data stays in {tmp_path / 'home'}\n")
         assert "Traceback" not in err
     assert embedded.find(tmp_path / "home") is None
+
+
+@pytest.mark.parametrize(("name", "pid_file"), [("Valkey", "valkey/valkey.pid"), ("Postgres", "postgres/postmaster.pid")])
+async def test_up_ends_when_a_server_of_it_dies_and_says_which(tmp_path: Path, name: str, pid_file: str) -> None:
+    home = tmp_path / "a home"
+    env = environment(NOUS_HOME=str(home))
+    async with started("up", env=env) as up:
+        await lines_until(up, "Running.")
+        os.kill(int((home / pid_file).read_text().split()[0]), signal.SIGKILL)
+        async with asyncio.timeout(5):
+            out, err = await up.communicate()
+        told = err.decode().splitlines()[-1]
+        assert (up.returncode, "stopped" in out.decode()) == (3, False)
+        assert told.startswith(f"nous: {name} (process ")
+        assert f"has died, killed by signal 9; its log, {home / name.lower()}.log, ends with: " in told
+        assert told.endswith(("start it again with: nous up", "/nous up"))
+    assert embedded.find(home) is None
+    assert "nothing runs in " in (await ran("status", env=env))[2]
+
+
+async def test_a_wait_ends_when_the_stack_is_stopped_underneath(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(NOUS_HOME=str(home))
+    async with AsyncExitStack() as ending:
+        with embedded.running(home, durable=False):
+            assert (await ran("migrate", env=env))[0] == 0
+            assert (await ran("publish", "fact_learned", "agent_id=a", "content=x", env=env))[0] == 0
+            wait = await ending.enter_async_context(started("wait", "--timeout", "50", env=env))
+            await asyncio.sleep(2)
+            assert wait.returncode is None
+        async with asyncio.timeout(15):
+            _, err = await wait.communicate()
+    assert (wait.returncode, len(err.decode().splitlines())) == (3, 1)
+    assert f"the stack in {home} was stopped meanwhile; start it again with: " in err.decode()
+
+
+async def test_a_server_that_is_silent_while_its_owner_lives_is_named(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(NOUS_HOME=str(home))
+    with embedded.running(home, durable=False):
+        pid = int((home / "valkey/valkey.pid").read_text())
+        os.kill(pid, signal.SIGKILL)
+        code, out, err = await ran("status", env=env)
+    assert (code, out, len(err.splitlines())) == (3, "", 1)
+    assert f"the embedded Valkey is not answering: process {os.getpid()} owns the stack in {home}" in err
+    assert "stop that process and start it again with: " in err
 
 
 async def test_up_stops_on_sigterm_while_it_is_still_starting(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The embedded stack with real servers: what it keeps, who may have it, and what is left when its owner is killed."""
 
 import asyncio
+import json
 import os
 import pwd
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +23,7 @@ import redis
 
 from nous import embedded
 from nous.embedded import Stack, programs, server
-from nous.errors import Misconfigured, UserMistake
+from nous.errors import Misconfigured, Outage, UserMistake
 
 ROOT = Path(__file__).parents[2]
 IS_ROOT = os.geteuid() == 0
@@ -271,6 +273,31 @@ def test_a_pid_that_is_somebody_elses_by_now_is_left_alone(at_rest: Path) -> Non
     (at_rest / "valkey/valkey.pid").write_text(f"{os.getpid()}\n")
     with embedded.running(at_rest, durable=False) as stack:
         assert remembered(stack) == (["first"], ["first"])
+
+
+# --- when a server dies
+
+
+def test_the_owner_hears_of_a_server_that_dies_and_of_none_that_is_stopped(at_rest: Path) -> None:
+    deaths: list[str] = []
+    with embedded.running(at_rest, durable=False, on_death=deaths.append):
+        time.sleep(2 * server.WATCH_SECONDS)
+    assert deaths == []
+    with embedded.running(at_rest, durable=False, on_death=deaths.append):
+        os.kill(int((at_rest / "valkey/valkey.pid").read_text()), signal.SIGKILL)
+        assert server.until(lambda: bool(deaths), seconds=2)
+        with pytest.raises(Outage, match=f"the embedded Valkey is not answering: process {os.getpid()} owns"):
+            embedded.find(at_rest)
+    (death,) = deaths
+    assert death.startswith("Valkey (process ")
+    assert f"killed by signal 9; its log, {at_rest / 'valkey.log'}, ends with: " in death
+    assert servers_of(at_rest) == []
+
+
+def test_a_pid_in_an_old_notice_that_is_somebody_elses_by_now_owns_nothing(at_rest: Path) -> None:
+    url = "redis://127.0.0.1:1"
+    (at_rest / "stack.json").write_text(json.dumps({"database_url": url, "redis_url": url, "owner_pid": str(os.getpid())}))
+    assert embedded.find(at_rest) is None
 
 
 # --- what is closed to others

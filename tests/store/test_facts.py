@@ -106,7 +106,7 @@ async def test_a_subject_is_folded_into_its_key(db: Write, subject: str | None, 
     assert (await facts.by_key(db, [("a", fact.fact_id)]))["a", fact.fact_id].subject == subject
 
 
-async def test_two_active_facts_of_an_agent_never_have_the_same_words(db: Write) -> None:
+async def test_two_active_facts_of_an_agent_never_say_the_same_of_the_same(db: Write) -> None:
     words = "Tea at four."
     await facts.insert(
         db,
@@ -117,7 +117,7 @@ async def test_two_active_facts_of_an_agent_never_have_the_same_words(db: Write)
             a_fact(agent_id="a", content=words, active=False),
         ],
     )
-    with pytest.raises(IntegrityError, match="uq_facts_active_content"):
+    with pytest.raises(IntegrityError, match="uq_facts_active_claim"):
         await facts.insert(db, [a_fact(agent_id="a", content="tea at  FOUR")])
 
 

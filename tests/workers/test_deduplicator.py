@@ -153,6 +153,24 @@ async def test_an_active_fact_the_guard_agrees_with_is_confirmed_before_a_nearer
     assert [(fact.content, fact.active) for fact in confirmed] == [(active, True)]
 
 
+async def test_the_same_words_about_another_subject_or_attribute_are_another_fact(deduplicator: Bench) -> None:
+    said = "Prefers dark mode."
+    await deduplicator.work(*(learned(said, subject=name, event_id=name, fact_id=uuid.uuid4()) for name in ("Alice", "Bob", "alice")))
+    await deduplicator.work(learned(said, subject="Carol", event_id="carol", fact_id=uuid.uuid4()))
+    await deduplicator.work(learned(said, subject="BOB", event_id="bob again", fact_id=uuid.uuid4()))
+    await deduplicator.work(learned(said, event_id="nobody named", fact_id=uuid.uuid4()))
+    counts = sorted((fact.subject, fact.confirmation_count) for fact in await deduplicator.facts())
+    assert [name for name, _ in counts] == ["Alice", "Bob", "Carol"]
+    assert sum(count for _, count in counts) == 3
+    await deduplicator.work(learned("1234", attribute="pin"), learned("1234", attribute="port"))
+    assert len(await deduplicator.facts()) == 5
+
+
+async def test_the_longest_subject_the_contract_allows_is_stored(deduplicator: Bench) -> None:
+    await deduplicator.work(learned(OLD, subject="名" * 1000))
+    assert await deduplicator.outcomes() == ["stored"]
+
+
 # ── promises ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -23,7 +23,7 @@ from store.database import Write
 from store.retries import Retry
 from tests.conftest import until
 from tests.factories import a_fact_learned
-from workers.runtime import streams
+from workers.runtime import record, streams
 from workers.runtime.alone import Alone
 from workers.runtime.life import Life
 from workers.runtime.patience import repeating
@@ -220,6 +220,21 @@ async def test_a_malformed_entry_is_parked_once_however_long_its_page_waits(acto
     assert asked == 3
     assert await actor.life.redis.xlen("fact_learned.parked") == 1
     assert await actor.pending() == 0
+
+
+async def test_reading_from_the_beginning_parks_nothing_a_second_time(actor: Actor) -> None:
+    await actor.life.redis.xadd("fact_learned", {"data": "no event"})
+    entries = await actor.publish("good")
+    await actor.life.work(entries)
+    await actor.life.work(entries)
+    assert await actor.life.redis.xlen("fact_learned.parked") == 1
+
+
+async def test_an_entry_id_of_the_future_dates_nothing_later_than_the_readers_time_allows(actor: Actor) -> None:
+    await actor.life.redis.xadd("fact_learned", {"data": "{}"}, id="9999999999999-0")
+    (_, later) = await actor.publish("said today")
+    ((delivery,), _) = record.opened(actor.life.worker, [later], now=clock.now())
+    assert delivery.event.occurred_at <= clock.now() + timedelta(minutes=5)
 
 
 async def test_a_taken_over_entry_is_worked_alone_and_one_still_in_flight_here_is_not_taken_over(actor: Actor) -> None:

@@ -49,7 +49,7 @@ class Alone:
         if not entries:
             return
         self.log.warning("replica.lost", entries=len(entries), idle_s=self.settings.claim_after_s, next="each is worked alone")
-        deliveries, malformed = record.opened(self.worker, entries)
+        deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
         for entry, error in malformed:
             await self.life.parking.malformed(entry, error)
         unsettled = await self.life.unsettled(deliveries)
@@ -82,7 +82,7 @@ class Alone:
         return True
 
     async def _work(self, retry: Retry) -> list[Ended]:
-        delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id), retry.entry_id, retry.body)
+        delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id, now=clock.now()), retry.entry_id, retry.body)
         if not await self.life.unsettled([delivery]):
             return []
         if retry.attempts > self.settings.max_attempts:

@@ -60,7 +60,7 @@ class Life:
 
     async def work(self, entries: Sequence[Entry]) -> None:
         """Work a page to its end, waiting out what is away; leaves it pending only when stopped while waiting."""
-        deliveries, malformed = record.opened(self.worker, entries)
+        deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
         async with self._kept_ours(entries):
             for entry, error in malformed:
                 await self._through_outages(partial(self.parking.malformed, entry, error))

@@ -34,10 +34,14 @@ class Parking:
         self._stream = worker.on.stream
 
     async def malformed(self, entry: Entry, error: MalformedEvent) -> None:
-        """It never was an event of this stream. Acknowledged in the step that parks it. Raises Outage."""
+        """It never was an event of this stream. Acknowledged as it is parked, and only that when read again. Raises Outage."""
         key = (error.agent_id, error.event_id or derived(self._stream, entry.entry_id))
         async with self._database.write({error.agent_id}) as db:
+            was_parked = await receipts.is_parked(db, self._worker.name, key, entry.entry_id)
             await receipts.insert(db, [record.parked_receipt(self._worker, key, entry.entry_id, str(error), clock.now())])
+        if was_parked:
+            await streams.acknowledge(self._redis, self._stream, self._worker.name, [entry.entry_id])
+            return
         await self._append(kept_body(entry.fields), key, entry.entry_id, str(error), attempts=1, acknowledge=True)
 
     async def given_up(self, ended: Iterable[Ended]) -> None:

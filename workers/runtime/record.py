@@ -47,14 +47,16 @@ class Ended:
         ]
 
 
-def opened(worker: Worker[Any, Any], entries: Iterable[Entry]) -> tuple[list[Delivery], list[tuple[Entry, MalformedEvent]]]:
+def opened(
+    worker: Worker[Any, Any], entries: Iterable[Entry], *, now: datetime
+) -> tuple[list[Delivery], list[tuple[Entry, MalformedEvent]]]:
     """The entries that are events of the worker's stream, and those that never will be."""
     deliveries: list[Delivery] = []
     malformed: list[tuple[Entry, MalformedEvent]] = []
     for entry in entries:
         try:
             body = body_of(entry.fields)
-            deliveries.append(Delivery(decode(worker.on, body, entry.entry_id), entry.entry_id, body))
+            deliveries.append(Delivery(decode(worker.on, body, entry.entry_id, now=now), entry.entry_id, body))
         except MalformedEvent as error:
             malformed.append((entry, error))
     return deliveries, malformed

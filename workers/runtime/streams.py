@@ -71,7 +71,7 @@ async def reachable() -> AsyncIterator[None]:
     except (exceptions.AuthenticationError, exceptions.NoPermissionError) as error:
         raise Misconfigured(f"Redis refuses this login ({error}); correct NOUS_REDIS_URL, or grant it the commands it needs") from error
     except ResponseError as error:
-        if isinstance(error, exceptions.OutOfMemoryError) or AWAY_WORDS.intersection(str(error).split()):
+        if isinstance(error, exceptions.OutOfMemoryError | exceptions.ReadOnlyError) or AWAY_WORDS.intersection(str(error).split()):
             raise Outage("Redis", str(error)) from error
         raise
     except RedisError as error:

@@ -70,9 +70,12 @@ CREATE TABLE heart.facts (
     CONSTRAINT ck_facts_confidence CHECK (confidence BETWEEN 0 AND 1),
     CONSTRAINT ck_facts_superseded CHECK (superseded_by IS NULL OR NOT active)
 )""",
-    "CREATE UNIQUE INDEX uq_facts_active_content ON heart.facts (agent_id, content_hash) WHERE active",
+    (
+        "CREATE UNIQUE INDEX uq_facts_active_claim ON heart.facts"
+        " (agent_id, content_hash, md5(coalesce(subject_key, '') || chr(31) || coalesce(attribute, ''))) WHERE active"
+    ),
     "CREATE INDEX ix_facts_superseded_by ON heart.facts (agent_id, superseded_by) WHERE superseded_by IS NOT NULL",
-    "CREATE INDEX ix_facts_subject_key ON heart.facts (agent_id, subject_key) WHERE active",
+    "CREATE INDEX ix_facts_subject_key ON heart.facts (agent_id, left(subject_key, 200)) WHERE active",
     """
 CREATE TABLE heart.fact_mentions (
     agent_id     text NOT NULL,
