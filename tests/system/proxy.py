@@ -12,6 +12,7 @@ class Cable:
         self._target = urlsplit(url)
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._pumps: set[asyncio.Task[None]] = set()
         self._port = 0
 
     @property
@@ -32,11 +33,18 @@ class Cable:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    def go_silent(self) -> None:
+        """Keep today's connections open and carry nothing over them, as a failover without a reset does; new ones work."""
+        for pump in self._pumps:
+            pump.cancel()
+
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
         self._writers |= {writer, there_writer}
-        await asyncio.gather(_pump(reader, there_writer), _pump(there_reader, writer))
-        self._writers -= {writer, there_writer}
+        pumps = {asyncio.create_task(_pump(reader, there_writer)), asyncio.create_task(_pump(there_reader, writer))}
+        self._pumps |= pumps
+        await asyncio.gather(*pumps, return_exceptions=True)
+        self._pumps -= pumps
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import uuid
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -15,6 +16,7 @@ from nous import clock, embedded
 from nous.errors import Misconfigured, Outage
 from nous.settings import Settings
 from providers.zero import ZeroEmbedder
+from store import database as database_module
 from store import embedders
 from store.database import Database
 from tests.conftest import until
@@ -126,11 +128,11 @@ async def test_two_replicas_given_one_new_fact_in_two_wordings_at_the_same_momen
 
 
 async def test_redis_going_away_pauses_work_and_loses_and_parks_nothing(
-    process: object, stack: embedded.Stack, redis: Redis, database: Database
+    process: Any, stack: embedded.Stack, redis: Redis, database: Database
 ) -> None:
     cable = Cable(stack.redis_url)
     await cable.mend()
-    await process("deduplicator", redis_url=cable.url)  # type: ignore[operator]
+    await process("deduplicator", redis_url=cable.url)
     await publish(redis, many(300))
     await until(lambda: receipts(database), what="the first receipt")
     await cable.cut()
@@ -143,12 +145,12 @@ async def test_redis_going_away_pauses_work_and_loses_and_parks_nothing(
 
 
 async def test_postgres_going_away_pauses_work_and_loses_and_parks_nothing(
-    process: object, database_url: str, kit: Kit, redis: Redis, database: Database
+    process: Any, database_url: str, kit: Kit, redis: Redis, database: Database
 ) -> None:
     cable = Cable(database_url)
     await cable.mend()
     through = Database(cable.url, pool=3)
-    await process("deduplicator", with_kit=replace(kit, database=through))  # type: ignore[operator]
+    await process("deduplicator", with_kit=replace(kit, database=through))
     await publish(redis, many(300))
     await until(lambda: receipts(database), what="the first receipt")
     await cable.cut()
@@ -163,6 +165,25 @@ async def test_postgres_going_away_pauses_work_and_loses_and_parks_nothing(
     await settled(redis, database)
     assert set((await receipts(database)).values()) == {"done"}
     assert len(await receipts(database)) == 600
+    await through.close()
+    await cable.cut()
+
+
+async def test_a_postgres_connection_that_falls_silent_is_given_up_on_and_its_page_is_worked_over_another(
+    process: Any, database_url: str, kit: Kit, redis: Redis, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "COMMAND_TIMEOUT_S", 0.5)
+    cable = Cable(database_url)
+    await cable.mend()
+    through = Database(cable.url, pool=3)
+    await process("deduplicator", with_kit=replace(kit, database=through))
+    await publish(redis, many(50))
+    await settled(redis, database)
+    cable.go_silent()
+    await publish(redis, [a_fact(f"told while nobody answered, {number}") for number in range(50)])
+    await settled(redis, database)
+    assert set((await receipts(database)).values()) == {"done"}
+    assert len(await receipts(database)) == 100
     await through.close()
     await cable.cut()
 
@@ -183,10 +204,10 @@ class Unplugged(ZeroEmbedder):
 
 
 async def test_an_embedder_that_is_down_delays_events_and_stores_nothing_without_a_vector(
-    process: object, kit: Kit, redis: Redis, database: Database
+    process: Any, kit: Kit, redis: Redis, database: Database
 ) -> None:
     embedder = Unplugged()
-    await process("deduplicator", with_kit=replace(kit, embedder=embedder))  # type: ignore[operator]
+    await process("deduplicator", with_kit=replace(kit, embedder=embedder))
     await publish(redis, many(200))
 
     async def was_asked_again() -> bool:
@@ -217,9 +238,9 @@ async def test_an_embedder_of_another_dimension_or_name_is_refused_at_start(data
 
 
 async def test_a_stream_deleted_under_a_running_worker_is_created_again_and_says_so(
-    process: object, redis: Redis, database: Database
+    process: Any, redis: Redis, database: Database
 ) -> None:
-    await process("deduplicator")  # type: ignore[operator]
+    await process("deduplicator")
     await publish(redis, many(20))
     await settled(redis, database)
     with capture_logs() as lines:
@@ -233,7 +254,7 @@ async def test_a_stream_deleted_under_a_running_worker_is_created_again_and_says
 
 
 async def test_what_a_crash_left_unpublished_is_published_by_the_sweep(
-    process: object, redis: Redis, database: Database, monkeypatch: pytest.MonkeyPatch
+    process: Any, redis: Redis, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from workers.runtime import life, sweep
 
@@ -243,7 +264,7 @@ async def test_what_a_crash_left_unpublished_is_published_by_the_sweep(
     monkeypatch.setattr(life.Life, "announced", crash)
     monkeypatch.setattr(sweep, "LEFT_BEHIND_AFTER", sweep.LEFT_BEHIND_AFTER * 0)
     monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.05)
-    await process("deduplicator")  # type: ignore[operator]
+    await process("deduplicator")
     await publish(redis, [a_fact("one that was committed and not published")])
 
     async def arrived() -> int:
