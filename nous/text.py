@@ -5,8 +5,8 @@
         ──folded──▶ case folded, word by word ──▶ content hash
 
 A hash hit merges two facts with no further look, so less is folded here than a reader would fold: `-5` and `5`, `3.5` and `35`,
-`C` and `C++`, a question and a statement, `Foo.py` and `foo.py`, 5 mW and 5 MW, 10⁵ and 105, `Maße` and `Masse` stay apart.
-What stays apart without need (a comma, a dash, `doesn't`) is for the guard to see.
+`C` and `C++`, a question and a statement, `Foo.py` and `foo.py`, 5 mW and 5 MW, 10⁵ and 105, `Maße` and `Masse`, `"true"` and `true`,
+`git add .` and `git add` stay apart. What stays apart without need (`doesn't`, `5mg`) is for the guard to see.
 """
 
 import hashlib
@@ -14,10 +14,15 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufe0e\ufe0f\ufeff\uffa0"
+    "\u2060\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufe0e\ufe0f\ufeff\uffa0"
     "\u0640"  # the Arabic kashida only stretches a word
 )
 _ONE_SHAPE = {
@@ -40,12 +45,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _JOINED = re.compile("[കണനരലള]\u0d4d\u200d")
 _FINALS = dict(zip("കണനരലള", "ൿൺൻർൽൾ", strict=True))
 _HALF_WIDTH = re.compile("[\uff61-\uff9f\uffa1-\uffdc\uffe8-\uffee]+")
-_BULLETS = frozenset("-*•·‣▪●○–—")
-_STOPS = ".。।۔።! "
-_WRAPS = {'"': '"', "'": "'", "(": ")", "[": "]", "「": "」", "『": "』", "《": "》"}
-_WRAPPING = frozenset('"()[]「」『』《》')
-_NO_OPENING = str.maketrans("", "", "([")
-_NO_CLOSING = str.maketrans("", "", ")]")
+_STOPS = ".。।۔।!"
+_WRAPS = {'"': '"', "'": "'", "(": ")", "「": "」", "『": "』", "《": "》"}
 _OPENING = "\"'([,;¡¿「『《〈【、，"
 _CLOSING = "\"')].,;:!?。、「」『』《》〈〉【】।۔።॥"
 _OPENED_BY = {")": "(", "]": "["}
@@ -68,26 +69,52 @@ def _ranges(codes: Iterable[int]) -> str:
 _CATEGORY = {code: unicodedata.category(chr(code)) for first, end in _BLOCKS for code in range(first, end)}
 _LETTER = f"(?:[^\\W\\d_]|[{_ranges(code for code, category in _CATEGORY.items() if category[0] == 'M')}])"
 WORD = re.compile(f"{_LETTER}++(?:['\\-]{_LETTER}++)*+")
-_CASELESS_MIXTURE = re.compile(
-    r"\d[\d.,:]*(?:st|nd|rd|th|am|pm|mg|kg|cm|km|ml|lbs?|oz|ft|hz|khz|mhz|ghz|kwh|kmh|mph)|\d{2,4}s", re.IGNORECASE
-)
+# A bullet stands before words; before a number, a sign or a single letter it may be a minus.
+_BULLET = re.compile(f'[-*•·‣▪●○–—] (?="?{_LETTER}{{2}}|[AaI] {_LETTER}{{2}})')
+_PLAIN_WORDS = re.compile(f"{WORD.pattern}(?: {WORD.pattern})*+")
+_PLAIN_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:'\\-、。।۔])++")
+_ORDINARY_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:?!'\"()\\-–—、。।۔¡¿$€£%&「」『』《》])++")
+_STOPPED = re.compile(f"(?:{_LETTER}|[\\d)\\]}}\"'`%+#°»」』》])$")
+_ENDING = re.compile(f"(?:^|[ \"'(—,、。¡¿\\-]|(?<=[^\\x00-\\u0dff])){WORD.pattern}[)\"'」』》]*$")
+_CASELESS_MIXTURE = re.compile(r"\d[\d.,:]*(?:st|nd|rd|th|am|pm|kg|cm|km|lbs?|oz|ft|hz|khz|ghz|kwh|kmh|mph)|[12]\d\d0s", re.IGNORECASE)
+_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff]")
 _CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
 
 # Where case is the meaning: it is then kept in the whole text.
 _CASE_IS_CONTENT = re.compile(
     r"pass ?(?:word|phrase|code|key)|api.?key|case.?sensitiv|capitali[sz]|upper.?case|lower.?case|passwort|kennwort|mot de passe|contraseñ"
+    r"|(?<![a-z])(?:secret|token|key|code|user ?name|invite|licen[cs]e)s?(?![a-z])"
     r"|senha|parola|пароль|κωδικ|şifre|hasło|密码|密碼|口令|パスワード|비밀번호|암호|رمز|כלי?סמ|סיסמ|पासवर्ड|รหัสผ่าน|mật khẩu"
 )
 _CAMELS_OF_TRADE = frozenset(
     {"iPhone", "iPhones", "iPad", "iPads", "iPod", "iOS", "iCloud", "iMac", "iTunes", "iMessage", "eBay", "macOS", "eBook"}
 )
-_OTHER_IN_CAPITALS = frozenset({"US", "IT", "WHO", "AIDS"})  # not us, it, who, aids
-_OTHER_WHEN_POLITE = frozenset({"Sie", "Ihr", "Ihre", "Ihnen", "Ihrem", "Ihren", "Ihrer", "Ihres", "Lei"})  # you, not they or she
-# After a number another case is another unit, except that these small letters are read as most people mean them.
-_CASED_UNITS = frozenset(
-    {"mw", "mv", "ma", "mj", "mpa", "mm", "nm", "ps", "pb", "kb", "mb", "gb", "tb", "kbps", "mbps", "gbps", "kbit", "mbit", "gbit"}
+# In a text not all in capitals a short word in capitals is a name of its own (PIN, RAM, IT), and so are these; the acronyms below are
+# no words in small letters.
+_OTHER_IN_CAPITALS = _words(
+    "AIDS RAID REST SOAP SWIFT BASIC RUST JAVA LISP CASE DASH SAGE SMART START LASER STEM CARE FAST SAFE MIND NICE PACE TIPS"
 )
-_MEANT_UNITS = {"kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB", "kB": "KB", "kbps": "Kbps", "mbps": "Mbps", "gbps": "Gbps", "l": "L"}
+_ACRONYMS = _words(
+    "USA UK TV TVS CEO CEOS CTO CFO API APIS URL URLS SQL GPS PDF PDFS HTML CSS HTTP JSON XML GPU CPU SSD USB DVD DVDS IBM DNA RNA PHD MRI"
+    " NYC BBC CNN NBA NFL FBI CIA FAQ VPN DNS SSH TCP UDP OK"
+)
+_OTHER_WHEN_POLITE = frozenset({"Sie", "Ihr", "Ihre", "Ihnen", "Ihrem", "Ihren", "Ihrer", "Ihres", "Lei"})  # you, not they or she
+# After a number another case is another unit, except for these; what is short enough to be a unit, or made like one, keeps its case.
+_CASELESS_UNITS = _words("kg kgs km kms cm cms am pm lb lbs oz ft hz khz ghz kwh kmh mph mcg min mins hr hrs sec secs yr yrs")
+_NO_UNITS = _words(
+    "of to in on at and or the for his her are was is he she by we be but not men per has had new old day up out off who all"
+)
+_MADE_LIKE_A_UNIT = re.compile(
+    r"(?:da|[yzafpnuµμmcdhkgtpe]i?)?"
+    r"(?:bits?|bytes?|b|bps|ibps|hz|wh?|va|v|ah?|j|pa|ev|bar|n|f|h|ω|ohm|s|t|m|g|l|k|mol|cal|lm|lx|bq|sv|gy|ci|px|wp|flops|ips|pc)"
+)
+_MEANT_UNITS = {"kb": "KB", "gb": "GB", "tb": "TB", "kB": "KB", "kbps": "Kbps", "mbps": "Mbps", "gbps": "Gbps", "l": "L"}
+_NUMBER_WORDS = _words("one two three four five six seven eight nine ten twenty thirty forty fifty hundred thousand million billion")
+# Quotes about these make a string of a value.
+_VALUES = _words("true false null none nil undefined nan yes no on off")
+_NO_FACTORIAL = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}(?: \S+)? (?:\d{3,}|\d[\d,]*\.\d+)$")  # `listens on port 5432!`, but not `n is 5!`
+# A sign that stands alone behind these is meant: `the prefix is !`.
+_NAMING = _words("is are was be as with by to for of and or the a an sign character prefix operator delimiter separator")
 
 
 def _one_form() -> dict[int, str]:
@@ -118,12 +145,19 @@ def form(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Full case folding, except that ß stays itself: `in Maßen` is not `in Massen`."""
+    """Full case folding, except that ß and İ stay themselves: `in Maßen` is not `in Massen`, and `İLİK` is not `ILIK`."""
     if text.isascii():
         return text.lower()
+    if "İ" in text:
+        return "İ".join(map(fold_case, text.split("İ")))
     if "ß" in text or "ẞ" in text:
         return "ß".join(map(fold_case, re.split("[ßẞ]", text)))
     return unicodedata.normalize("NFC", text.casefold()).replace("i\u0307", "i")
+
+
+def one_i(formed: str) -> str:
+    """A text that has ı is one with two letters i: İ is the capital of one, I of the other."""
+    return formed.replace("İ", "i").replace("I", "ı") if "ı" in formed else formed
 
 
 def case_is_content(formed: str) -> bool:
@@ -136,11 +170,13 @@ def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
 
     `core` has no punctuation around it, `before` is the word before it, and all letters of a `shouting` text are capitals.
     """
-    if before[-1:].isdigit() and ((len(core) == 1 and core not in "Ii") or core.lower() in _CASED_UNITS):
-        return _MEANT_UNITS.get(core, core)
+    if (before[-1:].isdigit() or before.lower() in _NUMBER_WORDS) and (unit := _as_a_unit(core)):
+        return unit
     if core.islower():
         return core if core.isascii() else fold_case(core)
-    if not core.isascii() and core.casefold() == core:
+    if not core.isascii() and (core.casefold() == core or _UNSPACED.search(core)):
+        return core  # `我用Python` is more than one word, which the guard takes apart
+    if not shouting and _is_a_name_in_capitals(core, before):
         return core
     if core.istitle() and core.isalpha() and core not in _OTHER_WHEN_POLITE:
         return fold_case(core)
@@ -148,19 +184,36 @@ def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
         return fold_case(core) if _CASELESS_MIXTURE.fullmatch(core) else core
     if _CAMEL.search(core) and core not in _CAMELS_OF_TRADE:
         return core
-    if core in _OTHER_IN_CAPITALS and not shouting and before.lower() != "the":
-        return core
     if core in _OTHER_WHEN_POLITE and before:
         return core
     return fold_case(core)
 
 
+def _as_a_unit(core: str) -> str:
+    """One name for what may be a unit behind a number, with its case where another case would be another unit; else nothing."""
+    small = core.lower()
+    if small in _CASELESS_UNITS and core not in {"Am", "Pm"}:
+        return small
+    if small in _NO_UNITS or core in "Ii" or (len(core) > 2 and _MADE_LIKE_A_UNIT.fullmatch(small) is None):
+        return ""
+    return _MEANT_UNITS.get(core, core.replace("µ", "μ"))
+
+
+def _is_a_name_in_capitals(core: str, before: str) -> bool:
+    """Whether a single letter, or a word in capitals, stands for something else than the same in small letters."""
+    if len(core) == 1:
+        return bool(before) and core != "I"
+    if not core.isupper() or not core.isalpha() or core in _ACRONYMS or (core == "US" and before.lower() == "the"):
+        return False
+    return len(core) <= 3 or core in _OTHER_IN_CAPITALS
+
+
 def bare(formed: str) -> str:
-    """The text without what is only around it: a bullet, quotes or brackets about the whole, a full stop or an exclamation mark."""
+    """The text without what is only around it: a bullet, quotes or brackets about plain words, a full stop or an exclamation mark."""
     while formed:
-        inner = formed[2:] if formed[:1] in _BULLETS and formed[1:2] == " " and not formed[2:3].isdigit() else formed
+        inner = formed[2:] if _BULLET.match(formed) else formed
         inner = _unstopped(inner) or inner
-        if _WRAPS.get(inner[:1]) == inner[-1:] and len(inner) > 2 and _WRAPPING.isdisjoint(inner[1:-1]):
+        if len(inner) > 2 and _WRAPS.get(inner[0]) == inner[-1] and _is_plain(inner[1:-1], inner[0]):
             inner = inner[1:-1].strip()
         if inner == formed:
             break
@@ -168,51 +221,76 @@ def bare(formed: str) -> str:
     return formed
 
 
+def _is_plain(inner: str, wrap: str) -> bool:
+    """Whether quotes or brackets about this may go: words only, or in quotes also a sentence with numbers."""
+    inner = inner.strip().rstrip(".!。।۔")
+    if _PLAIN_WORDS.fullmatch(inner):
+        return inner.lower() not in _VALUES
+    if wrap == '"' and inner.count(" ") > 2:  # no value has so many words
+        return '"' not in inner
+    if wrap == "(" or _PLAIN_SENTENCE.fullmatch(inner) is None:
+        return False
+    return (inner.count(" ") > 1 or not inner.isascii()) and inner.count("'") == len(re.findall(r"(?<=\w)'(?=\w)", inner))
+
+
 def _unstopped(text: str) -> str:
-    """Without the stops at its end, unless they are part of what is said, as in n! and 5!."""
+    """Without the stops at its end, unless they are part of what is said, as in n!, 5!, `user.save!` and `git add .`."""
     inner = text.rstrip(_STOPS)
-    is_factorial = "!" in text[len(inner) :] and (inner[-1:].isdigit() or inner[-2:-1] in ("", " "))
-    return text if is_factorial else inner
+    stops = text[len(inner) :]
+    if not stops or not inner:
+        return text
+    if inner.endswith(" "):
+        word = inner.rstrip().rpartition(" ")[2].lower()
+        is_silent = (word not in _NAMING if "!" in stops else len(stops) > 2) and _is_ordinary(inner.rstrip())
+        return inner.rstrip() if is_silent else text
+    if len(stops) == 1 and stops != "!":
+        return inner if _STOPPED.search(inner) else text
+    return inner if _is_ordinary(inner) else text
+
+
+def _is_ordinary(inner: str) -> bool:
+    """Whether this is a plain sentence that ends in a word or a long number, so that `!` or three dots behind it only colour it."""
+    ending = _ENDING.search(inner)
+    letters = ending[0].strip(" \"'()—,-") if ending else ""
+    ends_in_a_word = len(letters) > 1 or letters[-1:] > "\u2e7f" or _NO_FACTORIAL.search(inner) is not None
+    return ends_in_a_word and _ORDINARY_SENTENCE.fullmatch(inner) is not None
 
 
 def core_of(chunk: str) -> str:
     """The chunk without the punctuation around it; a bracket that closes what the core opens stays, as in `f(x)`."""
     core = chunk.lstrip(_OPENING)
     end = len(core.rstrip(_CLOSING))
-    while end < len(core) and core.count(_OPENED_BY.get(core[end], "\0"), 0, end) > core.count(core[end], 0, end):
+    left_open = {closing: core.count(opening, 0, end) - core.count(closing, 0, end) for closing, opening in _OPENED_BY.items()}
+    while end < len(core) and left_open.get(core[end], 0) > 0:
+        left_open[core[end]] -= 1
         end += 1
     return core[:end]
 
 
+def unended(formed: str) -> str:
+    """A text in which every character counts, without its full stop."""
+    return formed if formed.endswith((" .", "..")) or formed == "." else formed.removesuffix(".")
+
+
 def normalise(text: str) -> str:
-    """`text` for comparing by hash: nothing around it, nothing around its words that is silent, case folded where it is no meaning."""
+    """`text` for comparing by hash: nothing around it, and case folded where it is no meaning."""
     formed = form(text)
     if case_is_content(formed):
-        return formed.removesuffix(".")
+        return unended(formed)
+    formed = one_i(bare(formed))
     shouting = formed.isupper()
     chunks, before = [], ""
-    for chunk in bare(formed).split(" "):
+    for chunk in formed.split(" "):
         if chunk.isalpha():
-            chunks.append(before := folded(chunk, before, shouting=shouting))
+            chunks.append(folded(chunk, before, shouting=shouting))
+            before = chunk
         elif core := core_of(chunk):
             left, _, right = chunk.partition(core)
-            left, right = _audible(left, core, right)
             chunks.append(f"{left}{folded(core, before, shouting=shouting)}{right}")
             before = core
         else:
             chunks.append(chunk)
     return " ".join(chunks)
-
-
-def _audible(left: str, core: str, right: str) -> tuple[str, str]:
-    """What stands before and behind one word, without brackets and without quotes about this word alone."""
-    if core[-1].isdigit():
-        return left, right
-    left, right = left.translate(_NO_OPENING), right.translate(_NO_CLOSING)
-    for quote in "\"'":
-        if left[:1] == quote and quote in right:
-            left, right = left[1:], right.replace(quote, "", 1)
-    return left, right
 
 
 def content_hash(text: str) -> bytes:

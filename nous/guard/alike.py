@@ -38,11 +38,19 @@ def as_in_english(keys: list[str], pieces: list[str]) -> list[str]:
     for at, key in enumerate(keys):
         if key in english.ARTICLES and _is_article(alike, pieces, at):
             alike[at] = ARTICLE
-        elif "," in key and _THOUSANDS.fullmatch(key):
+        elif "," in key and _THOUSANDS.fullmatch(key) and _is_a_count(alike, at):
             alike[at] = key.replace(",", "")
         elif "-" in key and (number := english.NUMBERS.get(key.partition("-")[0])) and key == alike[at]:
             alike[at] = number + key[key.index("-") :]
     return alike
+
+
+def _is_a_count(keys: list[str], at: int) -> bool:
+    """Whether the comma in this number parts thousands: `1,200 users` and `$1,200`, but not `the point 10,200`."""
+    before, behind = keys[at - 1] if at else "", keys[at + 1] if at + 1 < len(keys) else ""
+    return before in english.CURRENCIES or (
+        before not in english.PLACING and ((behind.isalpha() and behind[-1:] == "s" and len(behind) > 3) or behind in english.COUNTED)
+    )
 
 
 def _is_article(keys: list[str], pieces: list[str], at: int) -> bool:
@@ -79,11 +87,14 @@ def _date(keys: list[str], at: int) -> tuple[str, int]:
 
 def _month_first(keys: list[str], at: int) -> tuple[str, int]:
     """October 15, October the 15th, October 15th 2023; and Oct 2023."""
-    month, behind = english.MONTHS[keys[at]], keys[at + 1 : at + 4]
+    month, behind = english.MONTHS[keys[at]], keys[at + 1 : at + 6]
     skipped = int(behind[:1] in ([ARTICLE], ["the"]))
     if len(behind) > skipped and (day := _DAY.fullmatch(behind[skipped])):
-        year = _year(behind[skipped + 1 :])
-        return _dated(month, int(day[1]), year), 2 + skipped + bool(year)
+        comma = int(behind[skipped + 1 : skipped + 2] == [","])
+        year = _year(behind[skipped + 1 + comma :])
+        if year and not _ends_a_date(behind[skipped + 2 + comma :]):
+            year = ""  # October 15, 2000 people came
+        return _dated(month, int(day[1]), year), 2 + skipped + (1 + comma if year else 0)
     return (f"month {month}", 1) if _year(behind) else (keys[at], 1)
 
 
@@ -104,8 +115,14 @@ def _day_first(keys: list[str], at: int) -> tuple[str, int]:
 def _is_plain_date(keys: list[str], at: int) -> bool:
     """Whether `12 March` here is a day: `on 12 March`, but not `sold 12 March tickets`."""
     before = keys[at - 1] if at else "on"
-    behind = keys[at + 2] if at + 2 < len(keys) else "and"
-    return (before in english.BEFORE_A_DATE or before in english.DAYS) and behind in english.BEHIND_A_DATE
+    if before == "," and at > 1 and keys[at - 2] in english.DAYS:
+        before = keys[at - 2]
+    return (before in english.BEFORE_A_DATE or before in english.DAYS) and _ends_a_date(keys[at + 2 : at + 3])
+
+
+def _ends_a_date(behind: list[str]) -> bool:
+    """Whether what stands behind cannot be what is counted."""
+    return not behind or behind[0] in english.BEHIND_A_DATE or behind[0] in {",", ".", ";", "?", "!", ")", '"'}
 
 
 def _year(keys: list[str]) -> str:

@@ -135,15 +135,21 @@ NOTED = words(
 )
 NAMED = words("University Institute Museum Academy Ministry Netherlands Philippines UK US USA EU UN U.S U.K")
 PLACES = words("at in of from with for to by near")
-# Before or behind these a comma is a word: `No, more came`, `she likes cooking, cats and tea`, `Bob, says Alice, is ill`.
-ANSWERS = words("no not yes never nein ja non oui si sí não sim nie tak нет да не لا نعم 不 没 没有 是 いいえ はい 아니요 네 nee nej ne")
+# Before these a comma in a number parts thousands, as it does before a noun in the plural; behind PLACING it may part two numbers.
+CURRENCIES = words("$ € £ ¥ ₹ ₽ ₩ ₺ ₫ ₴")
+COUNTED = words("people men women children kg km mg g m cm ml")
+PLACING = words("at to from point points position positions coordinate coordinates pixel location cell cells range x y is are")
 
 # `said that she` is `said she`.
 SAYING = words(
     "said says say saying thinks think thought believes believe believed knows know knew mentioned mentions reported reports stated"
     " states noted notes claimed claims feels felt hopes hoped"
 )
-SPEAKERS = words("i me my mine myself we us our ours you your yours here now today tomorrow yesterday this these")
+# Before and behind these a comma may decide what is meant.
+CLAUSES = words(
+    "because since as if unless though although while when where who whom whose which that so but and or nor than until before after no not"
+    " yes never only even just however then without with"
+)
 PLAYING = words("play plays played playing")
 SUBJECTS = words("he she they we i")
 

@@ -60,6 +60,8 @@ _UNITS = frozenset(english.UNITS.values()) | english.words(
     " dollars euros pounds yen miles mile inches meters metres liters litres w kw kwh v a"
 )
 _BOTH_WAYS = english.words("is are was were and or & und oder y o e et ou и или 和 与 或 と や و")
+NAMED = 400  # how many keys may part two texts for the differences to be named one by one
+COMPARED = 4000  # and how many pairs of like keys they may have
 _DIGITS = re.compile(r"\d+")
 
 
@@ -85,6 +87,8 @@ def differences(old: Reading, new: Reading) -> tuple[Finding, ...]:
     """The differences of two readings that are not in step; always at least one."""
     whole = _apart(old, new)
     alone = _alone(whole.left, whole.right)
+    if not _is_short_enough(whole):
+        return (_in_bulk(whole, alone),)
     if not alone and (kind := _rearranged(whole)):
         return (whole.as_finding(kind),)
     is_negated = _negations(whole.left) != _negations(whole.right)
@@ -100,6 +104,27 @@ def _apart(old: Reading, new: Reading) -> _Stretch:
     end = next((at for at in range(shorter - start) if old.keys[-1 - at] != new.keys[-1 - at]), shorter - start)
     left, right = slice(start, len(old.keys) - end), slice(start, len(new.keys) - end)
     return _Stretch(old.keys[left], new.keys[right], old.pieces[left], new.pieces[right], start)
+
+
+def _is_short_enough(whole: _Stretch) -> bool:
+    """Whether to look for what exactly differs: that takes the keys of one side times the like keys of the other, again and again."""
+    if len(whole.left) <= 1 or len(whole.right) <= 1:
+        return len(whole.left) + len(whole.right) <= NAMED
+    if max(len(whole.left), len(whole.right)) > NAMED:
+        return False
+    there = Counter(whole.right)
+    return sum(there[key] for key in whole.left) <= COMPARED
+
+
+def _in_bulk(whole: _Stretch, alone: frozenset[str]) -> Finding:
+    """The one finding of two stretches too long to compare, with how many words differ."""
+    if Counter(_numbers(whole.left)) != Counter(_numbers(whole.right)):
+        kind: Kind = "number"
+    elif _negations(whole.left) != _negations(whole.right):
+        kind = "negation"
+    else:
+        kind = "word" if alone else "role"
+    return Finding(kind, f"{len(whole.left)} words", f"{len(whole.right)} words differ")
 
 
 def _alone(left: tuple[str, ...], right: tuple[str, ...]) -> frozenset[str]:
@@ -184,5 +209,5 @@ def _scripts(keys: tuple[str, ...]) -> set[str]:
 
 def _shown(pieces: Sequence[str], keys: Sequence[str]) -> str:
     """The pieces as they would be written, or their keys where a piece is shared with a neighbour."""
-    shown = [bare for piece in pieces if (bare := piece.removesuffix(","))] or list(keys)
+    shown = list(filter(None, pieces)) or list(keys)
     return ("" if all(len(piece) == 1 and not piece.isascii() for piece in shown) else " ").join(shown)

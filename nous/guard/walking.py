@@ -1,10 +1,14 @@
 """Two readings walked in step, over the few differences that carry no meaning."""
 
+import re
+
 from . import english
 from .alike import ARTICLE
 from .reading import Reading
 
 _DASHES = frozenset({"-", "—"})
+_YEAR = re.compile(r"[12]\d{3}")
+_CLAUSE = 20  # how many words the clause that begins a text may have
 
 
 def in_step(old: Reading, new: Reading) -> bool:
@@ -29,8 +33,10 @@ def _bridge(here: Reading, at: int, there: Reading, opposite: int) -> tuple[int,
     key = here.keys[at]
     if key == ARTICLE and _may_go(here, at, opposite):
         return 1, 0
-    if key in _DASHES and here.is_english and _is_pause(here, at):
+    if key == "," and here.is_english and there.keys[opposite] not in _DASHES and _is_silent_comma(here, at, there):
         return 1, 0
+    if key in _DASHES and here.is_english and there.keys[opposite] == "," and _is_pause(here, at):
+        return 1, 1
     if "-" in key and here.is_english and english.is_open_compound(here.pieces[at]):
         parts = tuple(here.pieces[at].split("-"))
         if there.pieces[opposite : opposite + len(parts)] == parts:
@@ -52,6 +58,35 @@ def _may_go(here: Reading, at: int, opposite: int) -> bool:
     if before in english.PLAYING:
         return True
     return here.pieces[at] == "the" and before in english.PLACES and here.pieces[at + 1] in english.NAMED
+
+
+def _is_silent_comma(here: Reading, at: int, there: Reading) -> bool:
+    """The comma before `and` in a list, after `In 2031` or `When it rains` at the start, or between a weekday and its date.
+
+    Where the other text has no comma at all, also one that only breathes. Any other may be what is said: `let's eat, Grandma`, `did not
+    move, because of`.
+    """
+    if not 0 < at < len(here.keys) - 1:
+        return False
+    before, behind = here.keys[at - 1], here.keys[at + 1]
+    if behind in {"and", "or"}:
+        return at > 2 and here.keys[at - 2] == "," and here.pieces[at - 1].islower()  # not `my parents, Ayn Rand, and God`
+    if before in english.DAYS:
+        return behind.startswith("date ")
+    if at == 2 and here.keys[0] == "in" and _YEAR.fullmatch(before):
+        return behind in english.SUBJECTS
+    if here.keys[0] == "when" and (behind == ARTICLE or behind in english.SUBJECTS):
+        return at <= _CLAUSE and here.keys.count(",") == 1 and "," not in there.keys
+    return "," not in there.keys and _only_breathes(here, at)
+
+
+def _only_breathes(here: Reading, at: int) -> bool:
+    """Whether a comma between plain words says nothing that its words do not: not before a clause, a called name or an answer."""
+    before, behind = here.pieces[at - 1], here.pieces[at + 1]
+    is_inside = 2 <= at < len(here.keys) - 2
+    is_plain = before.isalpha() and behind.isalpha() and behind.islower() and not before.endswith("ing")
+    speaks = english.CLAUSES | english.SAYING
+    return is_inside and is_plain and behind not in speaks and before.lower() not in speaks
 
 
 def _is_pause(here: Reading, at: int) -> bool:

@@ -1,25 +1,24 @@
 """From a text to its words, in any language.
 
 A chunk between spaces becomes one or a few keys if it is plainly a word, a number or a quantity. Whatever is not plainly one of these
-(an address, a path, a version, an identifier, a range, a sign) is its own key, with every character and its case.
+(an address, a path, a version, an identifier, a range, a sign) is its own key, with every character and its case. So is each sign beside
+a word: a comma, a full stop inside the text, a quote, a bracket.
 """
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from nous.text import WORD, bare, case_is_content, core_of, folded, form
+from nous.text import WORD, bare, case_is_content, core_of, folded, form, one_i, unended
 
 from . import english
 
 
 class Words(NamedTuple):
-    """A text as keys, for each key the piece of text it came from, and what stood between them."""
+    """A text as keys, and for each key the piece of text it came from."""
 
     keys: tuple[str, ...]
-    pieces: tuple[str, ...]  # with a comma behind it where it had one, or the like
-    pauses: tuple[int, ...]  # how many keys stand before each comma and the like
-    quotes: tuple[tuple[int, int], ...]  # and before the start and the end of each quotation
+    pieces: tuple[str, ...]
     has_dash: bool
     is_english: bool
 
@@ -35,9 +34,9 @@ _UNSPACED = re.compile(
 _PICTURES = re.compile("([\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]+)")
 _LONG_DASH = re.compile("—+|(?<=[^\\W\\d_])--(?=[^\\W\\d_])|(?<!\\S)--(?!\\S)")
 
-_PAUSES = frozenset(",;:.!?、。")
-_QUOTES = {'"': '"', "'": "'", "「": "」", "『": "』"}
-_FACE = re.compile(r"[:;=].*[()\[\]{}]|[()\[\]{}].*[:;=]")
+# Two shapes of one sign. A stop that stands alone between spaces is none: `git add . now` is not `git add. now`.
+_ONE_SIGN = {"、": ",", "。": ".", "।": ".", "۔": "."}
+_ALONE = {".": " .", "!": " !", "..": " .."}
 _GREEK_QUESTION = re.compile("[\u0370-\u03ff\u1f00-\u1fff][\"')]*;")
 
 _ACRONYM = re.compile(r"U\.S(?:\.A)?|U\.K|U\.N|E\.U|U\.A\.E|D\.C|A\.I|T\.V|[aApP]\.[mM]|e\.g|i\.e")
@@ -54,13 +53,11 @@ def words_of(text: str) -> Words:
     """The words of `text`."""
     formed = form(text)
     is_spelled = case_is_content(formed)
-    reader = _Reader(_spread(formed if is_spelled else bare(formed)))
+    reader = _Reader(_spread(formed if is_spelled else one_i(bare(formed))))
     reader.spell() if is_spelled else reader.read()
     return Words(
         tuple(reader.keys),
         tuple(reader.pieces),
-        tuple(reader.pauses),
-        tuple(reader.quotes),
         "-" in formed,
         english.is_english(set(reader.keys)),
     )
@@ -82,22 +79,23 @@ class _Reader:
         self.keys: list[str] = []
         self.pieces: list[str] = []
         self.before = ""
-        self.pauses: list[int] = []
-        self.quotes: list[tuple[int, int]] = []
-        self.opened: dict[str, int] = {}
+        self.asks = "?" in formed
 
     def read(self) -> None:
         """Chunk by chunk."""
-        chunks = self.formed.split()
-        for at, chunk in enumerate(chunks, 1 - len(chunks)):
-            if chunk.isalpha():
+        for chunk in self.formed.split():
+            if len(chunk) == 1 and "\u3041" <= chunk <= "\u9fff" and chunk.isalpha():  # no case, and no word of a list
+                self.keys.append(chunk)
+                self.pieces.append(chunk)
+                self.before = chunk
+            elif chunk.isalpha():
                 self.word(chunk)
             else:
-                self.chunk(chunk, is_last=at == 0)
+                self.chunk(chunk)
 
     def spell(self) -> None:
         """Each chunk as it stands, where the text is about how something is spelled."""
-        self.keys = self.formed.removesuffix(".").split()
+        self.keys = unended(self.formed).split()
         self.pieces = list(self.keys)
 
     def add(self, piece: str, *keys: str) -> None:
@@ -107,56 +105,27 @@ class _Reader:
         self.pieces += [""] * (len(keys) - 1)
         self.before = keys[-1]
 
-    def chunk(self, chunk: str, *, is_last: bool) -> None:
-        """A core without the punctuation around it, and what of that punctuation speaks."""
+    def chunk(self, chunk: str) -> None:
+        """A core and the signs around it, or a sign alone."""
         core = core_of(chunk)
         if not core:
-            return self.punctuation(chunk)
+            self.sign(chunk, _ALONE.get(chunk, _ONE_SIGN.get(chunk, chunk)))
+            return
         before, _, behind = chunk.partition(core)
-        for sign in before:
-            if sign in _QUOTES:
-                self.opened[_QUOTES[sign]] = len(self.keys)
-        if "¿" in before and "?" not in self.formed:
-            self.add("¿", "¿")
-        if core.isalpha():
-            self.word(core if len(core) > 1 or "!" not in behind else core + "!")
-        else:
-            self.core(self.loud(core, before, behind, is_last=is_last))
-        if not is_last and not _PAUSES.isdisjoint(behind):
-            self.pauses.append(len(self.keys))
-            self.pieces[-1] += ","
-        for sign in behind:
-            if sign in self.opened:
-                self.quotes.append((self.opened.pop(sign), len(self.keys)))
-        if "?" in behind or (";" in behind and _GREEK_QUESTION.search(chunk)):
-            self.add("?", "?")
-        return None
+        self.signs(before)
+        self.core(core)
+        self.signs(behind.replace(";", "?") if ";" in behind and _GREEK_QUESTION.search(chunk) else behind)
 
-    def punctuation(self, chunk: str) -> None:
-        """A chunk of signs only: dropped when it is silent, kept when it is a face or asks."""
-        for sign in chunk:  # in unspaced scripts, where signs stand alone
-            if sign in self.opened:
-                self.quotes.append((self.opened.pop(sign), len(self.keys)))
-            elif sign in _QUOTES:
-                self.opened[_QUOTES[sign]] = len(self.keys)
-        if not _PAUSES.isdisjoint(chunk):
-            self.pauses.append(len(self.keys))
-        if (len(chunk) > 1 and _FACE.search(chunk)) or (chunk == ":" and self.before[-1:].isdigit()):
-            self.add(chunk, chunk)
-        elif "?" in chunk or ("¿" in chunk and "?" not in self.formed):
-            self.add("?", "?")
+    def signs(self, signs: str) -> None:
+        """The signs beside a word, each by itself; one that only opens a question says nothing where the question ends as one."""
+        for sign in signs:
+            if sign != "¿" or not self.asks:
+                self.sign(sign, _ONE_SIGN.get(sign, sign))
 
-    def loud(self, core: str, before: str, behind: str, *, is_last: bool) -> str:
-        """A number with the punctuation beside it that is part of it: 5!, 6", (500), and the 3. of an order."""
-        if not behind or not core[-1].isdigit():
-            return core
-        if "!" in behind and not (is_last and len(core) > 1 and "=" not in self.formed):
-            return core + "!"
-        if "(" in before and ")" in behind:
-            return f"({core})"
-        if behind[0] in "'\"" and not re.search(rf"(?:^|[\s(\[]){behind[0]}", self.formed):
-            return core + behind.rstrip(".,;:?)")
-        return core + "." if behind[0] == "." and not is_last else core
+    def sign(self, piece: str, key: str) -> None:
+        """A sign, which is not the word before another."""
+        self.keys.append(key)
+        self.pieces.append(piece)
 
     def core(self, core: str) -> None:
         """A compound or a contraction, an acronym with stops, a quantity, a price, or itself."""

@@ -5,12 +5,14 @@ A false agreement loses a fact. A false disagreement costs one question, so the 
 
 import re
 import time
+from difflib import SequenceMatcher
+from random import Random
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from nous.guard import agree, reading, words
+from nous.guard import agree, findings, reading, words
 from nous.guard.findings import DECISIVE, KINDS
 from nous.text import content_hash
 
@@ -195,11 +197,56 @@ Họ bán nhà | Họ bàn nhà
 ຂ້ອຍບໍ່ກິນ | ຂ້ອຍກິນ
 ខ្ញុំមិនទៅ | ខ្ញុំទៅ
 သူ မသွားဘူး | သူ သွားတယ်
+# sentence ends and commas
+He takes aspirin. Only at night he takes ibuprofen. | He takes aspirin only at night. He takes ibuprofen.
+Do not restart the server. Automatically restart it | Do not restart the server automatically. Restart it
+Казнить, нельзя помиловать | Казнить нельзя, помиловать
+He did not move because of her | He did not move, because of her
+On October 15, 2000 people came | On October 15 2000, people came
+On October 15, 2000 people came | On October 15 2000 people came
+他说，我不去 | 他说我，不去
+彼は、泣いて走る人を見た | 彼は泣いて、走る人を見た
+Let's eat, Grandma | Let's eat Grandma
+The employees, who work remotely, get more | The employees who work remotely get more
+I thank my parents, Ayn Rand, and God | I thank my parents, Ayn Rand and God
+He left, and she came | He left and she came
+When he ate, the dog, a big one, barked | When he ate the dog, a big one, barked
+# signs
+The CSV delimiter is ; | The CSV delimiter is ,
+He runs rm -rf . | He runs rm -rf ..
+Run cd .. | Run cd .
+Run docker build . | Run docker build
+Run git add . now | Run git add. now
+The range is [0,1) | The range is [0,1]
+He calls save! on it | He calls save on it
+The prefix is ! | The prefix is .
+It is gross - tax | It is gross tax
+The plan is ready — a good one | The plan is ready a good one
+The default is [] | The default is ()
+The default is "" | The default is ()
+The shortcut is Ctrl + [ | The shortcut is Ctrl + ]
+The value is (1,) | The value is (1)
+The button is at 10,200 | The button is at 10200
+Click on 10,200 there | Click on 10200 there
+# brackets and quotes
+It is set to "true" here | It is set to true here
+Please deploy [target] first | Please deploy target first
+Her cat (Mimi) is old | Her cat "Mimi" is old
+Her favourite book is “War and Peace” | Her favourite book is War and Peace
+她喜欢“三体” | 她喜欢三体
+# case
+The PIN is on it | The pin is on it
+She bought RAM for it | She bought ram for it
+Her secret is Bob | Her secret is bob
+It holds 5 ML | It holds 5 ml
+It has 512 MiB | It has 512 Mib
 # look-alikes
 She uses PayPal | She uses PаyPal
 """
 
 MUST_AGREE = """
+The boat is blue today | The boat, is blue today
+On Mondays, the shop is closed | On Mondays the shop is closed
 # casing, punctuation, spacing, Unicode form
 The user likes tea. | the user likes tea
 THE USER LIKES TEA! | The user likes tea
@@ -207,10 +254,10 @@ THE USER LIKES TEA! | The user likes tea
 - The user likes tea | The user likes tea
 The  user   likes tea ... | The user likes tea
 The user uses GitHub and PostgreSQL | the user uses github and postgresql
-Her cat (Mimi) is old | Her cat "Mimi" is old
 She likes tea, coffee, and milk | She likes tea, coffee and milk
+When the rain stops, the shop opens | When the rain stops the shop opens
+It opens on Saturday, 14 March | It opens on Saturday 14 March
 In 2031, she moved to Oslo | In 2031 she moved to Oslo
-Her favourite book is “War and Peace” | Her favourite book is War and Peace
 The plan is ready — a good one | The plan is ready, a good one
 It runs `make_tea()` daily | It runs make_tea() daily
 Backups✅ | Backups ✅
@@ -270,7 +317,6 @@ Tôi thích trà. | tôi thích trà
 उसके पास ५ किताबें हैं | उसके पास 5 किताबें हैं
 她住在上海。 | 她住在上海
 她 住在 上海 | 她住在上海
-她喜欢“三体” | 她喜欢三体
 她喜欢茶，咖啡 | 她喜欢茶、咖啡
 端口是５４３２，不变 | 端口是5432，不变。
 她喜欢Python | 她喜欢 python
@@ -438,6 +484,27 @@ def test_it_is_quick_enough_to_ask_for_every_candidate() -> None:
         agree(old, new)
         times.append(time.perf_counter() - began)
     assert min(times) < 500e-6
+
+
+@pytest.mark.parametrize("alphabet", ["01", "0123456789", "是不", "wxyz"])
+def test_long_differences_are_counted_and_not_compared(alphabet: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compares them costs more than their product: a pair of 8,000 characters took seconds."""
+    compared: list[int] = []
+
+    class Counted(SequenceMatcher[str]):
+        def __init__(self, junk: None, left: tuple[str, ...], right: tuple[str, ...], *, autojunk: bool) -> None:
+            compared.append(sum(left.count(key) * right.count(key) for key in {*left, *right}))
+            super().__init__(junk, left, right, autojunk=autojunk)
+
+    monkeypatch.setattr(findings, "SequenceMatcher", Counted)
+    for size in (10, 50, 100, 200, 500, 4000):
+        old, new = (" ".join(Random(f"{size}{side}").choices(alphabet, k=size)) for side in ("old", "new"))
+        assert not agree(old, new).agrees
+        assert len(agree(old, new).findings) <= findings.NAMED
+    assert compared, "short ones are"
+    assert max(compared) <= findings.COMPARED
+    (found,) = agree(old, new).findings
+    assert found.new.endswith("words differ")
 
 
 def test_a_long_text_is_read_in_reasonable_time() -> None:
