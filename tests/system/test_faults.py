@@ -237,9 +237,7 @@ async def test_an_embedder_of_another_dimension_or_name_is_refused_at_start(data
             pass
 
 
-async def test_a_stream_deleted_under_a_running_worker_is_created_again_and_says_so(
-    process: Any, redis: Redis, database: Database
-) -> None:
+async def test_a_stream_deleted_under_a_running_worker_is_created_again_and_says_so(process: Any, redis: Redis, database: Database) -> None:
     await process("deduplicator")
     await publish(redis, many(20))
     await settled(redis, database)
