@@ -89,10 +89,21 @@ _CASE_IS_CONTENT = re.compile(
 _CAMELS_OF_TRADE = frozenset(
     {"iPhone", "iPhones", "iPad", "iPads", "iPod", "iOS", "iCloud", "iMac", "iTunes", "iMessage", "eBay", "macOS", "eBook"}
 )
-# In a text not all in capitals a short word in capitals is a name of its own (PIN, RAM, IT), and so are these; the acronyms below are
-# no words in small letters.
+# In a text not all in capitals a word of two letters in capitals is a name of its own (IT, US, CO), and so are these words and the
+# short ones below (PIN, RAM); the acronyms, and any other three letters (NBC), are no words in small letters.
 _OTHER_IN_CAPITALS = _words(
     "AIDS RAID REST SOAP SWIFT BASIC RUST JAVA LISP CASE DASH SAGE SMART START LASER STEM CARE FAST SAFE MIND NICE PACE TIPS"
+)
+_SHORT_WORDS = _words(
+    "act add ago aid aim air all and any app are arm art ask ate bad bag ban bar bat bed bee bet big bit bow box boy bus but"
+    " buy cab cam can cap car cat cog cop cow cry cup cut day den did die dim dip dog dos dot dry due eat ebb egg elf end era"
+    " fan far fat fee few fig fin fir fit fix fly for fox fun gas gel gem get god got gum gun guy had ham has hat her him his"
+    " hit hot how hub ice ill ink inn ion its jam jar jet job joy key kin kit lab law lay led leg let lid lie lip log lot low"
+    " mad man map mat may men met mix mob mom mug nap net new nil nod nor not now nut oak odd off oil old one ore our out own"
+    " pad pal pan pat paw pay pea pen pet pie pig pin pit pod pop pot put ram ran rap rat raw ray red rib rid rim rip rod rom"
+    " row rub rug run sad sap sat saw sea see set sew she sim sin sip sir sit six ski sky sob son spa spy sum sun tab tag tan"
+    " tap tar tax tea ten the tie tin tip toe ton too top toy try tub two use van vat vet via war was way web wet who why win"
+    " wit won yes yet you zip zoo"
 )
 _ACRONYMS = _words(
     "USA UK TV TVS CEO CEOS CTO CFO API APIS URL URLS SQL GPS PDF PDFS HTML CSS HTTP JSON XML GPU CPU SSD USB DVD DVDS IBM DNA RNA PHD MRI"
@@ -205,7 +216,7 @@ def _is_a_name_in_capitals(core: str, before: str) -> bool:
         return bool(before) and core != "I"
     if not core.isupper() or not core.isalpha() or core in _ACRONYMS or (core == "US" and before.lower() == "the"):
         return False
-    return len(core) <= 3 or core in _OTHER_IN_CAPITALS
+    return len(core) == 2 or core in _OTHER_IN_CAPITALS or core.lower() in _SHORT_WORDS
 
 
 def bare(formed: str) -> str:

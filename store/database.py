@@ -34,6 +34,7 @@ Write = NewType("Write", Read)
 LOCK_TIMEOUT_MS = 20_000
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000  # frees what a stopped process holds
+TRANSACTION_TIMEOUT_MS = 30_000  # frees it where the process was stopped between preparing a statement and running it, which is not idle
 CONNECT_TIMEOUT_S = 10
 POOL_TIMEOUT_S = 30
 COMMAND_TIMEOUT_S = STATEMENT_TIMEOUT_MS / 1000 + 5  # a server that fell silent is given up on; a living one cancels the statement before
@@ -43,7 +44,7 @@ DRIVER_ERRORS = (DBAPIError, PoolTimeout, asyncpg.PostgresError, asyncpg.Interfa
 
 WRITE_REFUSED = "25006"  # of a server that is read-only; of a Read session it is a mistake of ours
 CONTENDED_STATES = {"40001", "40P01", "55P03", "57014"}  # serialisation, deadlock, lock timeout, statement timeout
-AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", WRITE_REFUSED}  # and every 08xxx
+AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04", WRITE_REFUSED}  # and every 08xxx
 UNFIT_STATES = {"42P01", "42703", "3F000", "22023", "42704"}  # a table, column, schema, role or type, if it "does not exist"
 NOT_A_MEMBER = "42501"
 REFUSED_STATES = {"3D000", "28P01", "28000"}  # no such database, wrong password, no such login
@@ -51,6 +52,10 @@ REFUSED_STATES = {"3D000", "28P01", "28000"}  # no such database, wrong password
 _BEGIN = text(
     "SELECT set_config('role', :role, true), set_config('nous.agents', CAST(CAST(:agents AS text[]) AS text), true),"
     " set_config('transaction_read_only', CASE WHEN :read_only THEN 'on' ELSE current_setting('transaction_read_only') END, true)"
+)
+_TRANSACTION_TIMEOUT = (  # Postgres 17 and newer know it
+    f"SELECT set_config('transaction_timeout', '{TRANSACTION_TIMEOUT_MS}', false)"
+    " WHERE current_setting('server_version_num')::int >= 170000"
 )
 _LOCK = text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
 
@@ -61,6 +66,7 @@ class Database:
     def __init__(self, url: str, *, pool: int) -> None:
         """`url` is postgresql://...; `pool` is the number of connections, with no overflow."""
         self._engine = engine(url, pool=pool)
+        event.listen(self._engine.sync_engine, "connect", _bound_transactions)
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
 
     @asynccontextmanager
@@ -193,6 +199,10 @@ def raise_named(error: Exception) -> NoReturn:
 
 def _state(error: Exception) -> str:
     return str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
+
+
+def _bound_transactions(connection: Any, _record: object) -> None:
+    connection.run_async(lambda driver: driver.execute(_TRANSACTION_TIMEOUT))
 
 
 def _teach_vectors(connection: Any, _record: object) -> None:
