@@ -4,5 +4,6 @@ sentences   what is said: a small grammar, the same for the same seed
 consumers   the processes that are measured: a worker with a chosen embedder, and a bare loop
 stand       the stack they run on, and what is published to it and waited for
 figures     what is measured, in order, and what it is held against
+beside      what else the machine did meanwhile
 __main__    the table
 """

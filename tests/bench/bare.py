@@ -13,11 +13,11 @@ from uuid import UUID
 
 import asyncpg
 import uvloop
+from pgvector import HalfVector
 from pgvector.asyncpg import register_vector
 from redis.asyncio import Redis
 
 from events import FactLearned
-from nous import clock
 from nous.settings import Settings
 from nous.text import content_hash
 from providers.zero import ZeroEmbedder
@@ -25,18 +25,44 @@ from providers.zero import ZeroEmbedder
 from .stand import GROUP
 
 _ROLE = "SELECT set_config('role', 'nous_worker', true), set_config('nous.agents', $1::text[]::text, true)"
-_FACT = """
+_TYPES = {
+    "agent_id": "text",
+    "fact_id": "uuid",
+    "content": "text",
+    "hash": "bytea",
+    "subject": "text",
+    "provenance": "text",
+    "confidence": "float8",
+    "source": "text",
+    "at": "timestamptz",
+    "event_id": "text",
+    "seq": "bigint",
+    "entry_id": "text",
+    "vector": "halfvec",
+}
+_SAID = ("agent_id", "event_id", "fact_id", "content", "hash", "subject", "provenance", "confidence", "source", "at")
+_ROWS = {
+    """
 INSERT INTO heart.facts (agent_id, fact_id, content, content_hash, subject, subject_key, provenance, confidence, source, valid_from,
     claimed_at, claimed_by, created_at)
-VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $9, $10, $11)"""
-_VECTOR = "INSERT INTO {table} (agent_id, fact_id, vector) VALUES ($1, $2, $3)"
-_MENTION = """
+SELECT agent_id, fact_id, content, hash, subject, subject, provenance, confidence, source, at, at, event_id, now()""": _SAID,
+    "INSERT INTO {table} (agent_id, fact_id, vector) SELECT agent_id, fact_id, vector": ("agent_id", "fact_id", "vector"),
+    """
 INSERT INTO heart.fact_mentions (agent_id, event_id, mention_id, fact_id, content, content_hash, subject, provenance, confidence, source,
     similarity, outcome, occurred_at, heard_at)
-VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, 1, 'stored', $10, $11)"""
-_RECEIPT = """
+SELECT agent_id, event_id, fact_id, fact_id, content, hash, subject, provenance, confidence, source, 1, 'stored', at, now()""": _SAID,
+    """
 INSERT INTO bus.receipts (worker, agent_id, event_id, seq, stream, entry_id, ending, outcome, about, occurred_at, recorded_at)
-VALUES ('deduplicator', $1, $2, $3, 'fact_learned', $4, 'done', 'stored', $5, $6, $7)"""
+SELECT 'deduplicator', agent_id, event_id, seq, 'fact_learned', entry_id, 'done', 'stored', fact_id, at, now()""": (
+        "agent_id",
+        "event_id",
+        "seq",
+        "entry_id",
+        "fact_id",
+        "at",
+    ),
+}
+"""What is inserted, and the columns it is made of."""
 
 
 async def main(settings: Settings) -> None:
@@ -60,21 +86,15 @@ async def main(settings: Settings) -> None:
 async def _insert(connection: asyncpg.Connection, table: str, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> None:
     events = [json.loads(fields[b"data"]) for _, fields in entries]
     vectors = await ZeroEmbedder().embed([event["content"] for event in events])
-    await connection.execute(_ROLE, sorted({event["agent_id"] for event in events}))
-    rows = [_row(event, entry_id.decode()) for event, (entry_id, _) in zip(events, entries, strict=True)]
-    pick = [
-        (_FACT, ("agent_id", "fact_id", "content", "hash", "subject", "provenance", "confidence", "source", "at", "event_id", "now")),
-        (
-            _MENTION,
-            ("agent_id", "event_id", "fact_id", "content", "hash", "subject", "provenance", "confidence", "source", "at", "now"),
-        ),
-        (_RECEIPT, ("agent_id", "event_id", "seq", "entry_id", "fact_id", "at", "now")),
+    rows = [
+        _row(event, entry_id.decode()) | {"vector": HalfVector(vector)}
+        for event, (entry_id, _), vector in zip(events, entries, vectors, strict=True)
     ]
-    for statement, names in pick:
-        await connection.executemany(statement, [tuple(row[name] for name in names) for row in rows])
-    await connection.executemany(
-        _VECTOR.format(table=table), [(row["agent_id"], row["fact_id"], vector) for row, vector in zip(rows, vectors, strict=True)]
-    )
+    await connection.execute(_ROLE, sorted({event["agent_id"] for event in events}))
+    for statement, names in _ROWS.items():
+        arrays = ", ".join(f"${at}::{_TYPES[name]}[]" for at, name in enumerate(names, start=1))
+        rows_as_arrays = [[row[name] for row in rows] for name in names]
+        await connection.execute(f"{statement.format(table=table)} FROM unnest({arrays}) AS q({', '.join(names)})", *rows_as_arrays)
 
 
 def _row(event: dict[str, Any], entry_id: str) -> dict[str, Any]:
@@ -83,7 +103,6 @@ def _row(event: dict[str, Any], entry_id: str) -> dict[str, Any]:
         "fact_id": UUID(event["fact_id"]),
         "hash": content_hash(event["content"]),
         "at": datetime.fromisoformat(event["occurred_at"]),
-        "now": clock.now(),
         "entry_id": entry_id,
         "seq": (int(milliseconds) << 20) + int(sequence),
     }

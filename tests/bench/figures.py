@@ -1,129 +1,165 @@
 """What is measured, in order, and what it is held against. Each figure stands beside its limit, measured in the same run.
 
-embedder alone ──────▶ the limit of a worker with that embedder
-bare loop ───────────▶ the limit of a worker whose embedder costs nothing
-worker, each way; one event on an idle stack; a worker with nothing to do
+embedder alone ─┐ in turns, so that a machine whose speed wanders
+worker with it ─┘ wanders for both; the ratio is the median turn's ─▶ then that worker with one event at a time, and with none
+bare loop ──────┐
+worker, zero ───┘ in turns
 """
 
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import psutil
 
 from nous.settings import EmbedderName, Settings
 from providers import Embedder, embedder
 
+from .beside import Stretch, family, family_cpu_s, measured
 from .consumers import BARE, WORKER, consuming
-from .sentences import sentences
-from .stand import Stand, receipts
+from .stand import Stand, receipts, visible
 
+ROUNDS = 3
 EMBEDDED_EVENTS = 3_000
+ALONE_SENTENCES = 1_500
 ZERO_EVENTS = 10_000
 WARM_EVENTS = 500
-ROUNDS = 3
 SINGLE_EVENTS = 100
+SINGLE_APART_S = (0.05, 0.12)  # so that the stack is idle again, and no beat of its loops is met each time
+SETTLED_S = 5.0
 IDLE_S = 20.0
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure: what, how much, in which unit, and what was asked of it."""
+    """One measured figure: how much, in which unit, each turn's if it is a median, and what was asked of it."""
 
     what: str
     value: float
     unit: str
+    turns: Sequence[float] = ()
     target: str = ""
     is_met: bool | None = None
 
 
-async def figures(stand: Stand, settings: Settings, say: Callable[[str], None]) -> AsyncIterator[Figure]:
-    """Measure one after another; `say` is told what is under way."""
-    say("the embedder alone")
-    alone = await embedder_alone(settings)
-    yield Figure(f"embedder alone ({settings.embedder}, pages of {settings.page})", alone, "sentences/s")
-    say("a worker with that embedder")
-    worker, idle = await bundled_worker(stand, settings, say)
-    yield Figure("worker with that embedder, XADD to receipt", worker, "events/s")
-    yield Figure("  of the embedder alone", worker / alone, "ratio", "at least 0.70", worker / alone >= 0.7)
-    say("the bare loop")
-    bare = await throughput(stand, BARE, "zero")
-    yield Figure("bare loop: read and insert, decide nothing", bare, "events/s")
-    say("a worker whose embedder costs nothing")
-    zero = await throughput(stand, WORKER, "zero")
-    yield Figure("worker with a zero-cost embedder", zero, "events/s", "at least 1,000", zero >= 1_000)
-    yield Figure("  of the bare loop", zero / bare, "ratio")
-    yield Figure("one event on an idle stack, median", statistics.median(idle.latencies_ms), "ms")
-    p95 = statistics.quantiles(idle.latencies_ms, n=20)[-1]
-    yield Figure("one event on an idle stack, p95", p95, "ms", "under 250", p95 < 250)
-    yield Figure("idle worker, processor", idle.cpu_percent, "% of a core", "under 2", idle.cpu_percent < 2)
-    yield Figure("idle worker, memory", idle.memory_mb, "MB", "under 400", idle.memory_mb < 400)
+@dataclass
+class Run:
+    """One run of everything: the stand, the settings, whom to tell what is under way, and what others did meanwhile."""
 
+    stand: Stand
+    settings: Settings
+    say: Callable[[str], None]
+    figures: list[Figure] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
 
-async def embedder_alone(settings: Settings) -> float:
-    """Sentences a second of the embedder in pages of the worker's size, with its threads and nothing beside it."""
-    chosen = embedder(settings)
-    await chosen.open()
-    said = list(islice(sentences(seed=1), WARM_EVENTS + EMBEDDED_EVENTS))
-    await _embed(chosen, said[:WARM_EVENTS], settings.page)
-    rates = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        await _embed(chosen, said[WARM_EVENTS:], settings.page)
-        rates.append(EMBEDDED_EVENTS / (time.perf_counter() - started))
-    await chosen.close()
-    return statistics.median(rates)
+    async def all(self) -> None:
+        """Measure one after another."""
+        await self._with_the_embedder()
+        await self._without()
 
+    # ── the chosen embedder ───────────────────────────────────────────────────────────────────────────────────────────
 
-async def _embed(chosen: Embedder, said: list[str], page: int) -> None:
-    for start in range(0, len(said), page):
-        await chosen.embed(said[start : start + page])
+    async def _with_the_embedder(self) -> None:
+        chosen = embedder(self.settings)
+        url = await self.stand.database(chosen)
+        async with consuming(self.stand, WORKER, url, embedder=self.settings.embedder) as process:
+            self.say("the embedder alone, and a worker with it, in turns")
+            await self._embedded(chosen, url)
+            self.say("one event at a time")
+            await self._one_at_a_time(url)
+            self.say("a worker with nothing to do")
+            await self._idle(process)
 
-
-@dataclass(frozen=True)
-class Idle:
-    """A worker with next to nothing to do."""
-
-    latencies_ms: list[float]
-    cpu_percent: float
-    memory_mb: float
-
-
-async def bundled_worker(stand: Stand, settings: Settings, say: Callable[[str], None]) -> tuple[float, Idle]:
-    """Events a second of one worker process with the chosen embedder, and the same process idle."""
-    url = await stand.database(embedder(settings))
-    async with consuming(stand, WORKER, url, embedder=settings.embedder) as process:
-        await stand.through(stand.events(WARM_EVENTS))
-        rate = statistics.median([EMBEDDED_EVENTS / await stand.through(stand.events(EMBEDDED_EVENTS)) for _ in range(ROUNDS)])
+    async def _embedded(self, chosen: Embedder, url: str) -> None:
+        await self.stand.through(self.stand.events(WARM_EVENTS))
+        await chosen.open()
+        await self._alone(chosen, WARM_EVENTS)
+        alone, worker = [], []
+        for _ in range(ROUNDS):
+            alone.append(ALONE_SENTENCES / await self._alone(chosen, ALONE_SENTENCES))
+            worker.append(EMBEDDED_EVENTS / await self._through(EMBEDDED_EVENTS))
+        await chosen.close()
         await _all_there(url, WARM_EVENTS + ROUNDS * EMBEDDED_EVENTS)
-        say("one event at a time")
-        latencies = [1_000 * await stand.through([event]) for event in stand.events(SINGLE_EVENTS)]
-        say("a worker with nothing to do")
-        family = [process, *process.children(recursive=True)]  # the embedder's model stands in a process of its own
-        return rate, Idle(latencies, await _idle_cpu_percent(family), sum(one.memory_info().rss for one in family) / 1e6)
+        self._median(f"embedder alone ({self.settings.embedder}, pages of {self.settings.page})", alone, "sentences/s")
+        self._median("one worker process with it, XADD to committed receipt", worker, "events/s")
+        self._ratio("  of the embedder alone", worker, alone, at_least=0.7)
 
+    async def _alone(self, chosen: Embedder, count: int) -> float:
+        said = [event.content for event in self.stand.events(count)]
+        with self._measured() as stretch:
+            for start in range(0, count, self.settings.page):
+                await chosen.embed(said[start : start + self.settings.page])
+        return stretch.seconds
 
-async def throughput(stand: Stand, command: list[str], named: EmbedderName) -> float:
-    """Events a second of a process that reads the stream, over agents of 100 facts each."""
-    url = await stand.database(embedder(Settings(embedder=named)))
-    async with consuming(stand, command, url, embedder=named):
-        await stand.through(stand.events(WARM_EVENTS))
-        rate = ZERO_EVENTS / await stand.through(stand.events(ZERO_EVENTS))
-    await _all_there(url, WARM_EVENTS + ZERO_EVENTS)
-    return rate
+    async def _one_at_a_time(self, url: str) -> None:
+        with self._measured():
+            waits = [1_000 * wait async for wait in visible(self.stand, url, self.stand.events(SINGLE_EVENTS), apart_s=SINGLE_APART_S)]
+        p95 = statistics.quantiles(waits, n=20)[-1]
+        self.figures.append(Figure("one event on an idle stack, XADD to visible receipt: median", statistics.median(waits), "ms"))
+        self._asked("  95th percentile", p95, "ms", "under 250", is_met=p95 < 250)
+        self.figures.append(Figure("  slowest", max(waits), "ms"))
 
+    async def _idle(self, process: psutil.Process) -> None:
+        await asyncio.sleep(SETTLED_S)
+        before, started = family_cpu_s(process), time.perf_counter()
+        with self._measured():
+            await asyncio.sleep(IDLE_S)
+        percent = 100 * (family_cpu_s(process) - before) / (time.perf_counter() - started)
+        memory = sum(one.memory_info().rss for one in family(process)) / 1e6
+        self._asked("that worker idle, with its model's process: processor", percent, "% of a core", "under 2", is_met=percent < 2)
+        self._asked("  memory", memory, "MB", "under 400", is_met=memory < 400)
 
-async def _idle_cpu_percent(family: list[psutil.Process]) -> float:
-    before, started = _cpu_s(family), time.perf_counter()
-    await asyncio.sleep(IDLE_S)
-    return 100 * (_cpu_s(family) - before) / (time.perf_counter() - started)
+    # ── an embedder that costs nothing ────────────────────────────────────────────────────────────────────────────────
 
+    async def _without(self) -> None:
+        self.say("a bare loop, and a worker whose embedder costs nothing, in turns")
+        bare, worker = [], []
+        for _ in range(ROUNDS):
+            bare.append(await self._throughput(BARE, "zero"))
+            worker.append(await self._throughput(WORKER, "zero"))
+        rate = statistics.median(worker)
+        self._median("bare loop: reads the stream, inserts the same rows, decides nothing", bare, "events/s")
+        self._asked("one worker process, zero-cost embedder", rate, "events/s", "at least 1,000", turns=worker, is_met=rate >= 1_000)
+        self._ratio("  of the bare loop", worker, bare)
 
-def _cpu_s(family: list[psutil.Process]) -> float:
-    return sum(times.user + times.system for times in (one.cpu_times() for one in family))
+    async def _throughput(self, command: Sequence[str], named: EmbedderName) -> float:
+        """Events a second of a process that reads the stream, over agents of 100 facts each, on a database of its own."""
+        url = await self.stand.database(embedder(Settings(embedder=named)))
+        async with consuming(self.stand, command, url, embedder=named):
+            await self.stand.through(self.stand.events(WARM_EVENTS))
+            seconds = await self._through(ZERO_EVENTS)
+        await _all_there(url, WARM_EVENTS + ZERO_EVENTS)
+        return ZERO_EVENTS / seconds
+
+    # ── writing it down ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _through(self, count: int) -> float:
+        events = self.stand.events(count)
+        with self._measured():
+            return await self.stand.through(events)
+
+    @contextmanager
+    def _measured(self) -> Iterator[Stretch]:
+        with measured() as stretch:
+            yield stretch
+        self.others.append(stretch.others)
+
+    def _median(self, what: str, turns: Sequence[float], unit: str) -> None:
+        self.figures.append(Figure(what, statistics.median(turns), unit, turns))
+
+    def _asked(self, what: str, value: float, unit: str, target: str, *, is_met: bool, turns: Sequence[float] = ()) -> None:
+        self.figures.append(Figure(what, value, unit, turns, target, is_met))
+
+    def _ratio(self, what: str, of: Sequence[float], to: Sequence[float], *, at_least: float | None = None) -> None:
+        turns = [one / other for one, other in zip(of, to, strict=True)]
+        value = statistics.median(turns)
+        if at_least is None:
+            self.figures.append(Figure(what, value, "ratio", turns))
+        else:
+            self._asked(what, value, "ratio", f"at least {at_least:.2f}", turns=turns, is_met=value >= at_least)
 
 
 async def _all_there(url: str, expected: int) -> None:

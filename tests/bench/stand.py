@@ -6,6 +6,7 @@ An event is acknowledged after its receipt is committed, so waiting for the ackn
 """
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from uuid import UUID
 import asyncpg
 from redis.asyncio import Redis
 
-from events import FactLearned, derived, encode
+from events import FactLearned, derived, encode, publish
 from nous import clock, embedded
 from providers import Embedder
 from store.migrate import migrate
@@ -27,7 +28,7 @@ from .sentences import sentences
 
 GROUP = "deduplicator"
 LOOK_EVERY_S = 0.005
-TOO_LONG_S = 300.0
+TOO_LONG_S = 120.0
 PER_AGENT = 100
 
 
@@ -51,7 +52,7 @@ class Stand:
         return url
 
     def events(self, number: int) -> list[FactLearned]:
-        """Facts of agents that nobody has heard of, 100 each, one agent after another as a busy stream has them: shuffled."""
+        """Facts of agents that nobody has heard of, 100 each; the agents take turns, as on a busy stream."""
         agents = [f"agent-{next(self._agents)}" for _ in range(-(-number // PER_AGENT))]
         return [_event(agents[i % len(agents)], said) for i, said in enumerate(islice(self._sentences, number))]
 
@@ -75,6 +76,25 @@ async def standing(home: Path) -> AsyncIterator[Stand]:
             yield Stand(stack, redis)
         finally:
             await redis.aclose()
+
+
+async def visible(stand: Stand, database_url: str, events: Sequence[FactLearned], *, apart_s: tuple[float, float]) -> AsyncIterator[float]:
+    """Publish one at a time, `apart_s` (least, most) after the last one's receipt; seconds from each XADD to its receipt."""
+    connection = await asyncpg.connect(database_url)
+    chance = random.Random(3)
+    try:
+        await connection.execute("SET ROLE nous_operator")
+        receipt = await connection.prepare("SELECT 1 FROM bus.receipts WHERE agent_id = $1 AND event_id = $2")
+        for event in events:
+            await asyncio.sleep(chance.uniform(*apart_s))
+            started = time.perf_counter()
+            await publish(stand.redis, [event])
+            async with asyncio.timeout(TOO_LONG_S):
+                while await receipt.fetchval(event.agent_id, event.event_id) is None:
+                    await asyncio.sleep(0.001)
+            yield time.perf_counter() - started
+    finally:
+        await connection.close()
 
 
 async def receipts(database_url: str) -> int:
