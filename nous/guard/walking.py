@@ -82,11 +82,11 @@ def _is_silent_comma(here: Reading, at: int, there: Reading) -> bool:
 
 def _only_breathes(here: Reading, at: int) -> bool:
     """Whether a comma between plain words says nothing that its words do not: not before a clause, a called name or an answer."""
-    before, behind = here.pieces[at - 1], here.pieces[at + 1]
+    before, behind = here.pieces[at - 1].lower(), here.pieces[at + 1].lower()
     is_inside = 2 <= at < len(here.keys) - 2
-    is_plain = before.isalpha() and behind.isalpha() and behind.islower() and not before.endswith("ing")
+    is_plain = (before.isalpha() or _YEAR.fullmatch(before) is not None) and behind.isalpha() and not before.endswith("ing")
     speaks = english.CLAUSES | english.SAYING
-    return is_inside and is_plain and behind not in speaks and before.lower() not in speaks
+    return is_inside and is_plain and behind not in speaks and before not in speaks
 
 
 def _is_pause(here: Reading, at: int) -> bool:
