@@ -25,7 +25,7 @@ class Settings(BaseSettings):
     embedder: EmbedderName = Field(
         default="use-multilingual-v3", description="Which embedder gives a fact its vector; zero is for benchmarks."
     )
-    embedder_threads: int = Field(default=1, ge=1, description="CPU threads one embedding batch may use.")
+    embedder_threads: int = Field(default=1, ge=1, description="Parts of a batch embedded at once, each in a process that holds the model.")
     embedder_url: str = Field(default="http://127.0.0.1:8080/v1", description="openai: base URL of the embeddings API.")
     embedder_model: str = Field(default="", description="openai: model name; it is stored with every vector.")
     embedder_dimension: int = Field(default=0, ge=0, description="openai: length of its vectors.")

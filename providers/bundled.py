@@ -1,9 +1,10 @@
-"""The embedders that come with pip and run here: no network, no key, on threads of their own beside the event loop.
+"""The embedders that come with pip and run here: no network, no key, beside the event loop.
 
     texts ──cut into chunks──▶ threads, one chunk each ──▶ rows, in the order of the texts
 
-Two threads on two chunks are half as fast again as one chunk on two BLAS threads (the products of one chunk are too small to
-share), so while an embedder is open, BLAS stays on one thread in this process and `threads` counts chunks.
+A thread runs a model that is loaded here, or waits for one that is loaded apart (apart.py). Two chunks at once are half as fast
+again as one chunk on two BLAS threads (the products of one chunk are too small to share), so while an embedder is open, BLAS
+stays on one thread in this process and `threads` counts chunks.
 """
 
 import asyncio

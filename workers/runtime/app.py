@@ -7,7 +7,6 @@ kit ─▶ Process ─┬─ a Host for each worker
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -31,7 +30,6 @@ from .worker import Kit, Worker
 
 SWEEP_EVERY_S = 5.0
 LOOK_AGAIN_S = 1.0  # after something was away
-SWITCH_INTERVAL_S = 0.0005  # Python's 5 ms is what an embedding thread beside the loop may wait for its turn after each matrix product
 
 T = TypeVar("T")
 
@@ -52,7 +50,6 @@ class Process:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then finish what is in flight. Raises Misconfigured when going on makes no sense."""
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
         asked = asyncio.create_task(stop.wait())
         asked.add_done_callback(lambda _: self.must_stop.set())
         tasks = [asyncio.create_task(self._guarded(self._sweep))]
