@@ -10,6 +10,7 @@ import pytest
 from events import CensorTriggered
 from store import censors
 from store.censors import Censor
+from tests import factories
 from tests.workers.conftest import Bench
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -17,22 +18,8 @@ CENSOR = uuid.UUID(int=7)
 
 
 def a_censor(**over: Any) -> Censor:
-    fields: dict[str, Any] = {
-        "agent_id": "agent-1",
-        "censor_id": CENSOR,
-        "trigger_pattern": "rm -rf",
-        "reason": "it deleted a home once",
-        "severity": "warn",
-        "escalation_threshold": 5,
-        "activation_count": 0,
-        "counted_from": 0,
-        "false_positive_count": 0,
-        "last_activated": None,
-        "relaxed_at": None,
-        "relaxed_reason": None,
-        "created_at": NOON,
-    }
-    return Censor(**(fields | over))
+    """A warning of agent-1 that has not fired yet."""
+    return factories.a_censor(**({"agent_id": "agent-1", "censor_id": CENSOR, "activation_count": 0, "counted_from": 0} | over))
 
 
 def triggers(count: int, *, start: int = 0, **over: Any) -> list[CensorTriggered]:
