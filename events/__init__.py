@@ -6,7 +6,7 @@ Agents in any language need only this much of it: `XADD <stream> * data <JSON ob
 from .base import MAX_CONTENT_CHARACTERS, Event, Provenance
 from .censors import CensorAdded, CensorEscalated, CensorRelaxed, CensorTriggered, Severity
 from .episodes import EpisodeClosed
-from .facts import FactConfirmed, FactLearned, FactStored
+from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
 from .identity import derived
 from .publish import publish
 from .wire import MAX_BODY_BYTES, MalformedEvent, body_of, decode, encode, entry_time, kept_body
@@ -19,7 +19,12 @@ CATALOGUE: dict[str, type[Event]] = {
         CensorTriggered,
         FactStored,
         FactConfirmed,
+        FactSuperseded,
+        FactMerged,
+        FactUnsettled,
         CensorEscalated,
+        FactRestored,
+        FactSplit,
         CensorAdded,
         CensorRelaxed,
     )
@@ -38,10 +43,16 @@ __all__ = [
     "Event",
     "FactConfirmed",
     "FactLearned",
+    "FactMerged",
+    "FactRestored",
+    "FactSplit",
     "FactStored",
+    "FactSuperseded",
+    "FactUnsettled",
     "MalformedEvent",
     "Provenance",
     "Severity",
+    "Unsettling",
     "body_of",
     "decode",
     "derived",

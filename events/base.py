@@ -66,11 +66,14 @@ class Event(BaseModel):
         return derived(cls.stream, str(body.get("agent_id")), entry_id)
 
     @classmethod
-    def following(cls, cause: "Event", **fields: object) -> Self:
-        """An event of this class that `cause` led to; its id follows from the cause's, so making it twice is harmless."""
+    def following(cls, cause: "Event", *, of: str = "", **fields: object) -> Self:
+        """An event of this class that `cause` led to; its id follows from the cause's, so making it twice is harmless.
+
+        `of` tells several of this class apart that one cause led to.
+        """
         return cls.model_validate(
             {
-                "event_id": derived(cls.stream, cause.agent_id, cause.event_id),
+                "event_id": derived(cls.stream, cause.agent_id, cause.event_id, *([of] if of else [])),
                 "agent_id": cause.agent_id,
                 "occurred_at": cause.occurred_at,
                 "caused_by": cause.event_id,

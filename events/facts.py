@@ -2,16 +2,25 @@
 
 fact_learned ──▶ deduplicator ─┬─▶ fact_stored       a new row, recallable at once
                                └─▶ fact_confirmed    one more mention of a row that was there
+
+fact_stored ───▶ supersession_checker ──┬─▶ fact_superseded    no longer true: a later claim says otherwise
+fact_unsettled ▶ supersession_rechecker ┼─▶ fact_merged        the same as another: one fact, every wording kept
+                                        └─▶ fact_unsettled     how it stands to others is to be looked at again
+
+fact_restored, fact_split                                      what a person decides: these two are two facts, for ever
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from .base import Confidence, Content, Count, Event, Provenance, ShortText, stated
+from .base import Confidence, Content, Count, Event, Moment, Provenance, ShortText, stated
 from .identity import derived
+
+Unsettling = Literal["claimed_again", "retired_another", "freed"]
+"""Why a fact is looked at again."""
 
 
 class FactLearned(Event):
@@ -52,3 +61,41 @@ class FactConfirmed(Event):
     mention_id: UUID = Field(description="The fact_id under which it was heard this time.")
     confirmation_count: Count = Field(description="How often it has been confirmed, this time included.")
     similarity: Annotated[float, Field(ge=-1, le=1)] = Field(description="Cosine to the stored wording; 1 for the same words.")
+
+
+class FactSuperseded(Event):
+    """A fact was retired: a later claim says otherwise. It stays, with the times it was true."""
+
+    fact_id: UUID = Field(description="The fact that is no longer true.")
+    superseded_by: UUID = Field(description="The fact that is true instead.")
+    valid_to: Moment = Field(description="When it ceased to be true: when the other was first claimed.")
+
+
+class FactMerged(Event):
+    """Two facts turned out to be one. Every wording is kept, and the merge can be undone."""
+
+    fact_id: UUID = Field(description="The fact that is now part of another.")
+    merged_into: UUID = Field(description="The fact it is part of, the older one.")
+
+
+class FactUnsettled(Event):
+    """How a fact stands to others is to be looked at again."""
+
+    fact_id: UUID = Field(description="The fact.")
+    why: Unsettling = Field(description="What happened: it was claimed again, it retired another, or a person freed it.")
+
+
+class FactRestored(Event):
+    """A person decided that a fact is still true beside the one that had retired it. This outranks every model, for ever."""
+
+    fact_id: UUID = Field(description="The fact that had been retired.")
+    beside: UUID = Field(description="The fact that had retired it.")
+    reason: ShortText = Field(description="Why, in the person's words.")
+
+
+class FactSplit(Event):
+    """A person decided that a wording is a fact of its own, not the one it was merged into. This outranks every model, for ever."""
+
+    fact_id: UUID = Field(description="The published fact_id of the wording, or the fact that had been merged.")
+    apart_from: UUID = Field(description="The fact it had become part of.")
+    reason: ShortText = Field(description="Why, in the person's words.")

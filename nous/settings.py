@@ -13,6 +13,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 EmbedderName = Literal["use-multilingual-v3", "minilm-l6-v2", "openai", "zero"]
 
 
+MindName = Literal["auto", "offline", "claude"]
+
+
 class Settings(BaseSettings):
     """What an operator can set; the environment wins over the defaults below."""
 
@@ -35,6 +38,22 @@ class Settings(BaseSettings):
 
     confirm_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
     check_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
+
+    mind: MindName = Field(
+        default="auto", description="Who judges how facts stand to each other; auto is claude with ANTHROPIC_API_KEY set, else offline."
+    )
+    mind_model: str = Field(default="claude-sonnet-4-6", description="claude: the model asked.")
+    mind_relation_model: str = Field(default="", description="claude: a cheaper model for judging pairs of facts; mind_model when absent.")
+    mind_timeout_s: float = Field(default=60.0, gt=0, description="claude: time limit of one question, with all its tries.")
+    mind_concurrency: int = Field(default=4, ge=1, description="claude: questions one process asks at the same time.")
+    mind_tools: bool = Field(default=True, description="claude: force a tool call; false asks for JSON in text, for servers without tools.")
+    mind_tokens_per_hour: int = Field(default=2_000_000, ge=0, description="Budget of all agents together; what is over it waits.")
+    mind_agent_tokens_per_hour: int = Field(default=500_000, ge=0, description="Budget of one agent; what is over it waits.")
+    mind_price_in: float = Field(default=3.0, ge=0, description="US dollars for a million tokens read, for the cost that is shown.")
+    mind_price_out: float = Field(default=15.0, ge=0, description="US dollars for a million tokens written, for the cost that is shown.")
+    many_valued: tuple[str, ...] = Field(
+        default=(), description="Attributes of many values at once, beside those known, as a JSON list of names."
+    )
 
     page: int = Field(default=256, ge=1, le=5000, description="Entries a worker fetches and works at once.")
     pages_in_flight: int = Field(default=2, ge=1, description="Pages one worker of one process works at the same time.")

@@ -6,17 +6,21 @@ embedder   the protocol, its errors, and what all share
 │   └── minilm             English first, an extra
 ├── openai_embedder    any server with that API
 └── zero               a hash, for tests and benchmarks
-mind       the protocol; offline is the one without a model
+mind       the protocol, its questions and its errors
+├── claude             a model behind Anthropic's API
+└── offline            no model: by rule, and seldom sure
 """
 
+import os
 from dataclasses import replace
 from typing import assert_never
 
 from nous.settings import Settings
 
 from .embedder import Embedder, EmbeddingMalformed, EmbeddingRefused, Profile
+from .mind import Mind, MindAway, NoAnswer
 
-__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Profile", "embedder"]
+__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Mind", "MindAway", "NoAnswer", "Profile", "embedder", "mind"]
 
 
 def embedder(settings: Settings) -> Embedder:
@@ -42,6 +46,21 @@ def embedder(settings: Settings) -> Embedder:
 
             return zero.ZeroEmbedder(_fitted(zero.PROFILE, settings))
     assert_never(settings.embedder)
+
+
+def mind(settings: Settings) -> Mind:
+    """The mind that NOUS_MIND names. Raises Misconfigured when it is Claude and there is no key. Only what it needs is imported."""
+    if settings.mind == "claude" or (settings.mind == "auto" and _has_key()):
+        from .claude import ClaudeMind
+
+        return ClaudeMind.configured(settings)
+    from .offline import OfflineMind
+
+    return OfflineMind()
+
+
+def _has_key() -> bool:
+    return any(os.environ.get(name, "").strip() for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
 
 
 def _bundled(profile: Profile, settings: Settings, module: str) -> Embedder:

@@ -1,23 +1,57 @@
-"""What judges how a new fact stands to older ones, and what every such thing promises.
+"""What answers questions in words, and what every such thing promises.
 
-    Question(new, candidates) ──relate──▶ Answer(one judgement for each candidate, in their order)
+    Question(about, prompt, answer type) ──ask──▶ Reply(an answer of that type, its tokens)
+                                            ├───▶ Outage    away, too slow or over its limits: asked again later
+                                            └───▶ NoAnswer  what it said is no answer, twice: asked again later
 
-A mind judges and changes nothing. Whoever asked still holds its "same" against the guard, its "updates" against who said what,
-and takes "unsure" for an answer: both facts stay.
+A mind judges and changes nothing, and nothing is ever made up in its place: whoever asked still holds a "same" against the guard and
+an "updates" against who said what, and takes "unsure" for an answer.
+
+A question carries itself twice: as data in `about`, for a mind that goes by rules, and as a prompt, for one that reads.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Annotated, Generic, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from events import Provenance
+from nous.errors import NousError, Outage
+
+A = TypeVar("A", bound=BaseModel)
+
+Task = Literal["relation", "writing"]
+"""What a model is wanted for; each may have its own: judging pairs is more often asked and easier."""
 
 Relation = Literal["same", "refines", "updates", "contradicts", "compatible", "unsure"]
-"""How the new fact stands to a candidate.
+"""How the newer of two facts stands to the older.
 
 same: one fact in two wordings. refines: one fact, and one of the two wordings says more. updates: both were true, each in its time.
 contradicts: they cannot both have been true. compatible: two facts. unsure: the mind cannot tell; another mind may be asked.
 """
+
+
+class NoAnswer(NousError):
+    """What the mind said is no answer to the question, and its second try was none either; or it will not take the question.
+
+    The tokens are what that cost: a budget counts them too.
+    """
+
+    def __init__(self, why: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        super().__init__(why)
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+
+
+class MindAway(Outage):
+    """The mind is away, and so many tokens were spent on a first answer before it was (seldom any)."""
+
+    def __init__(self, why: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        super().__init__("the model", why)
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,36 +66,78 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """How does `new` stand to each of `candidates`? All are of one agent."""
+class Pair:
+    """Two claims of one agent, the older first."""
 
-    new: Claim
-    candidates: tuple[Claim, ...]
+    older: Claim
+    newer: Claim
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """How the new fact stands to one candidate, and why, in a sentence for the person who asks later."""
+class Comparison:
+    """How do the two of each pair stand to each other?"""
 
+    pairs: tuple[Pair, ...]
+
+
+class Judgement(BaseModel):
+    """How the two of one pair stand to each other. `pair` counts from 1, `richer` says which wording has more if one refines the other."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pair: Annotated[int, Field(ge=1)]
     relation: Relation
-    reason: str
+    richer: Literal["older", "newer"] | None = None
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class Judgements(BaseModel):
+    """Exactly one judgement for each pair of a comparison."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    judgements: list[Judgement]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One judgement for each candidate, in their order, and the tokens they cost."""
+class Prompt:
+    """A question for a model that reads. `version` changes with any word of it: kept answers belong to one version."""
 
-    judgements: tuple[Judgement, ...]
+    version: str
+    system: str
+    text: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[A]):
+    """One question. `check` raises ValueError, saying what is wrong, for an answer that fits the type and not the question."""
+
+    task: Task
+    about: Comparison
+    prompt: Prompt
+    answer: type[A]
+    check: Callable[[A], None] = lambda answer: None  # noqa: ARG005
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[A]):
+    """An answer, and what it cost: tokens of every request made for it, and milliseconds from asking to having it."""
+
+    answer: A
     tokens_in: int = 0
     tokens_out: int = 0
+    milliseconds: int = 0
 
 
 class Mind(Protocol):
-    """Judges how a new fact stands to older ones."""
+    """Answers questions."""
 
-    @property
-    def name(self) -> str:
-        """Whose answer it is: the model and the version of its prompt, where it has them."""
+    def model(self, task: Task) -> str:
+        """The model asked for this, which kept answers are kept under; `offline` for the one without."""
 
-    async def relate(self, question: Question) -> Answer:
-        """Exactly one judgement for each candidate. Raises Outage when the mind is away, and never makes an answer up."""
+    async def ask(self, question: Question[A]) -> Reply[A]:
+        """An answer that fits the question. Raises Outage and NoAnswer; both mean later, and Misconfigured what a person must mend."""
+
+    async def close(self) -> None:
+        """Let go of its connections."""

@@ -83,6 +83,12 @@ class Database:
             yield Write(Read(session))
 
     @asynccontextmanager
+    async def notes(self, agents: Collection[str]) -> AsyncIterator[Write]:
+        """Write down what was asked for `agents`: their memory is not changed, so no lock is held. Raises Outage and Contended."""
+        async with self._transaction("nous_worker", agents, read_only=False) as session:
+            yield Write(Read(session))
+
+    @asynccontextmanager
     async def queue(self) -> AsyncIterator[Write]:
         """Write to the workers' own queues (retries, outbox), which belong to no agent. Raises Outage and Contended."""
         async with self._transaction("nous_worker", (), read_only=False) as session:

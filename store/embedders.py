@@ -69,9 +69,11 @@ CREATE TABLE {table} (
     agent_id text NOT NULL,
     fact_id  uuid NOT NULL,
     vector   halfvec({dimension}) NOT NULL,
+    current  boolean NOT NULL DEFAULT true,
     CONSTRAINT pk_vectors_{slug} PRIMARY KEY (agent_id, fact_id),
     CONSTRAINT fk_vectors_{slug}_fact FOREIGN KEY (agent_id, fact_id) REFERENCES heart.facts (agent_id, fact_id) ON DELETE CASCADE
 )""",
+    "CREATE INDEX ix_vectors_{slug}_past ON {table} (agent_id) WHERE NOT current",
     "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
     """

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 
 from nous.text import normalise
 
@@ -16,7 +16,11 @@ from .database import Read, Write
 
 @dataclass(frozen=True)
 class Fact:
-    """One row of heart.facts. Times are aware UTC; `valid_*` is the world's time, `created_at` ours."""
+    """One row of heart.facts. Times are aware UTC; `valid_*` is the world's time, `created_at` and `recorded_at` ours.
+
+    `content` is what is recalled; where a richer wording of another row is shown, `own_content` keeps the row's own. `stored_by` is the
+    event it began with, `recorded_by` the one that changed it last.
+    """
 
     agent_id: str
     fact_id: UUID
@@ -37,6 +41,22 @@ class Fact:
     confirmation_count: int
     last_confirmed: datetime | None
     created_at: datetime
+    text_key: bytes
+    stored_by: str
+    own_content: str | None
+    disputes: UUID | None
+    recorded_at: datetime
+    recorded_by: str
+
+    @property
+    def key(self) -> "Key":
+        """(agent_id, fact_id)."""
+        return self.agent_id, self.fact_id
+
+    @property
+    def wording(self) -> str:
+        """The words it was first told in, whichever are shown."""
+        return self.own_content or self.content
 
 
 Key = tuple[str, UUID]
@@ -65,15 +85,39 @@ _TYPES = {
     "confirmation_count": "integer",
     "last_confirmed": "timestamptz",
     "created_at": "timestamptz",
+    "text_key": "bytea",
+    "stored_by": "text",
+    "own_content": "text",
+    "disputes": "uuid",
+    "recorded_at": "timestamptz",
+    "recorded_by": "text",
 }
 _INSERT = text(f"INSERT INTO heart.facts ({', '.join(_TYPES)}) SELECT * FROM {arrays.unnested(_TYPES)}")
 
-_CONFIRMABLE = ("provenance", "confidence", "valid_from", "claimed_at", "claimed_by", "confirmation_count", "last_confirmed")
-_CONFIRMED = {name: _TYPES[name] for name in ("agent_id", "fact_id", *_CONFIRMABLE)}
-_CONFIRM = text(
-    f"UPDATE heart.facts f SET {', '.join(f'{name} = q.{name}' for name in _CONFIRMABLE)} FROM {arrays.unnested(_CONFIRMED)}"
-    " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
+_CONFIRMABLE = (
+    "provenance",
+    "confidence",
+    "valid_from",
+    "claimed_at",
+    "claimed_by",
+    "confirmation_count",
+    "last_confirmed",
+    "recorded_at",
+    "recorded_by",
 )
+_STANDING = ("content", "content_hash", "own_content", "active", "superseded_by", "merged_into", "disputes", "valid_to")
+
+
+def _updating(names: Collection[str]) -> tuple[TextClause, dict[str, str]]:
+    """The statement that writes these columns of many facts, and the columns that travel with it."""
+    types = {name: _TYPES[name] for name in ("agent_id", "fact_id", *names)}
+    changes = ", ".join(f"{name} = q.{name}" for name in names)
+    found = "f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
+    return text(f"UPDATE heart.facts f SET {changes} FROM {arrays.unnested(types)} WHERE {found}"), types
+
+
+_CONFIRM, _CONFIRMED = _updating(_CONFIRMABLE)
+_CHANGE, _CHANGED = _updating((*_CONFIRMABLE, *_STANDING))
 
 
 async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
@@ -101,6 +145,37 @@ async def confirm(db: Write, changed: Sequence[Fact]) -> None:
     """Write what a confirmation changes: trust, counts and times, never the wording."""
     if changed:
         await db.execute(_CONFIRM, arrays.columns([vars(fact) for fact in changed], _CONFIRMED))
+
+
+async def change(db: Write, changed: Sequence[Fact]) -> None:
+    """Write how facts stand now. What ceases to be active is written first: two active facts never say the same of the same."""
+    for rows in ([fact for fact in changed if not fact.active], [fact for fact in changed if fact.active]):
+        if rows:
+            await db.execute(_CHANGE, arrays.columns([vars(fact) for fact in rows], _CHANGED))
+
+
+async def by_text(db: Read, agent: str, text_keys: Collection[bytes]) -> list[Fact]:
+    """Every fact of the agent that says one of these texts, whatever became of it."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.facts f WHERE f.agent_id = :agent AND f.text_key = ANY(CAST(:keys AS bytea[]))"),
+        {"agent": agent, "keys": list(text_keys)},
+    )
+    return [_fact(row) for row in rows]
+
+
+async def subjects(db: Read, agents: Collection[str]) -> dict[str, list[str]]:
+    """The folded subjects of each agent's active facts."""
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT agent_id, subject_key FROM heart.facts"
+            " WHERE agent_id = ANY(CAST(:agents AS text[])) AND active AND subject_key IS NOT NULL"
+        ),
+        {"agents": list(agents)},
+    )
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.agent_id, []).append(row.subject_key)
+    return found
 
 
 async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | None) -> list[Fact]:

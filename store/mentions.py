@@ -1,6 +1,6 @@
 """Mentions: every wording ever heard, with where it came from and the fact it became. Added, never taken away by a merge."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -127,6 +127,43 @@ async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[s
     for row in rows:
         found.setdefault((row.agent_id, row.fact_id), []).append(Mention(**row._mapping))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a mention weighs: when it was claimed, by which event, who vouches for it."""
+
+    event_id: str
+    mention_id: UUID
+    fact_id: UUID
+    at: datetime
+    provenance: str
+    confidence: float
+
+
+async def said(db: Read, agent: str, facts: Collection[UUID]) -> list[Said]:
+    """Every mention of these facts, as what it weighs, in the order they were claimed."""
+    rows = await db.execute(
+        text(
+            "SELECT event_id, mention_id, fact_id, occurred_at AS at, provenance, confidence FROM heart.fact_mentions"
+            " WHERE agent_id = :agent AND fact_id = ANY(CAST(:facts AS uuid[])) ORDER BY occurred_at, event_id"
+        ),
+        {"agent": agent, "facts": list(facts)},
+    )
+    return [Said(**row._mapping) for row in rows]
+
+
+async def move(db: Write, agent: str, moved: Mapping[str, UUID]) -> None:
+    """Let mentions belong to other facts: {event_id: fact_id}."""
+    if moved:
+        await db.execute(
+            text(
+                "UPDATE heart.fact_mentions m SET fact_id = q.fact_id"
+                " FROM unnest(CAST(:events AS text[]), CAST(:facts AS uuid[])) AS q(event_id, fact_id)"
+                " WHERE m.agent_id = :agent AND m.event_id = q.event_id"
+            ),
+            {"agent": agent, "events": list(moved), "facts": list(moved.values())},
+        )
 
 
 async def insert(db: Write, heard: Sequence[Mention]) -> None:

@@ -1,6 +1,7 @@
 """Retries: deliveries that wait for another attempt, with their body.
 
-A row here is acknowledged in the stream, so nothing stands behind it.
+A row here is acknowledged in the stream, so nothing stands behind it. What failed is worked alone; what waits for a mind waits
+`together`, and is worked in pages again when it is due.
 
 A row belongs to whoever took it last: what an earlier taker says of it after its lease has run out changes nothing.
 
@@ -12,7 +13,7 @@ take ──▶ attempts + 1 and due again after the lease, committed before the 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import text
@@ -34,6 +35,7 @@ class Retry:
     due_at: datetime
     reason: str
     since: datetime
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,18 +47,21 @@ class Waiting:
 
 
 _COLUMNS = ", ".join(Retry.__dataclass_fields__)
+LONGEST_WAIT = timedelta(hours=1)
+_SET_ASIDE = text(
+    f"INSERT INTO bus.retries ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in Retry.__dataclass_fields__)})"
+    " ON CONFLICT (worker, agent_id, event_id) DO UPDATE SET together = excluded.together, reason = excluded.reason,"
+    " attempts = CASE WHEN excluded.together THEN bus.retries.attempts ELSE 0 END,"
+    " due_at = CASE WHEN excluded.together THEN excluded.since + least(CAST(:longest AS interval),"
+    " (excluded.due_at - excluded.since) * power(2, greatest(0, least(bus.retries.attempts, 12) - 1))) ELSE excluded.due_at END"
+    " WHERE bus.retries.together OR excluded.together"
+)
 
 
 async def set_aside(db: Write, rows: Sequence[Retry]) -> None:
-    """Add rows; one that is there already stays as it is."""
+    """Add rows. One that is there already stays as it is, unless it waits together: then it waits twice as long, or is worked alone."""
     if rows:
-        await db.execute(
-            text(
-                f"INSERT INTO bus.retries ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in Retry.__dataclass_fields__)})"
-                " ON CONFLICT DO NOTHING"
-            ),
-            [vars(row) for row in rows],
-        )
+        await db.execute(_SET_ASIDE, [{**vars(row), "longest": LONGEST_WAIT} for row in rows])
 
 
 async def take(db: Write, worker: str, *, now: datetime, lease: datetime) -> Retry | None:
@@ -65,13 +70,45 @@ async def take(db: Write, worker: str, *, now: datetime, lease: datetime) -> Ret
         await db.execute(
             text(
                 "UPDATE bus.retries SET attempts = attempts + 1, due_at = :lease WHERE (worker, agent_id, event_id) ="
-                " (SELECT worker, agent_id, event_id FROM bus.retries WHERE worker = :worker AND due_at <= :now"
+                " (SELECT worker, agent_id, event_id FROM bus.retries WHERE worker = :worker AND due_at <= :now AND NOT together"
                 f" ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING {_COLUMNS}"
             ),
             {"worker": worker, "now": now, "lease": lease},
         )
     ).one_or_none()
     return _retry(row) if row else None
+
+
+async def take_together(db: Write, worker: str, *, now: datetime, lease: datetime, limit: int) -> list[Retry]:
+    """What waits together and is due, longest first, each try counted and leased until `lease`."""
+    rows = await db.execute(
+        text(
+            "UPDATE bus.retries SET attempts = attempts + 1, due_at = :lease WHERE (worker, agent_id, event_id) IN"
+            " (SELECT worker, agent_id, event_id FROM bus.retries WHERE worker = :worker AND due_at <= :now AND together"
+            f" ORDER BY due_at LIMIT :limit FOR UPDATE SKIP LOCKED) RETURNING {_COLUMNS}"
+        ),
+        {"worker": worker, "now": now, "lease": lease, "limit": limit},
+    )
+    return [_retry(row) for row in rows]
+
+
+async def release(db: Write, taken: Collection[Retry], *, lease: datetime, now: datetime) -> None:
+    """Those of these that are still under this lease are due now."""
+    if taken:
+        await db.execute(
+            text(
+                "UPDATE bus.retries r SET due_at = :now FROM unnest(CAST(:workers AS text[]), CAST(:agents AS text[]),"
+                " CAST(:events AS text[])) AS q(worker, agent_id, event_id) WHERE r.worker = q.worker AND r.agent_id = q.agent_id"
+                " AND r.event_id = q.event_id AND r.together AND r.due_at = :lease"
+            ),
+            {
+                "now": now,
+                "lease": lease,
+                "workers": [one.worker for one in taken],
+                "agents": [one.agent_id for one in taken],
+                "events": [one.event_id for one in taken],
+            },
+        )
 
 
 async def postpone(db: Write, retry: Retry, *, due_at: datetime, reason: str) -> None:
@@ -96,6 +133,18 @@ async def clear(db: Write, worker: str, keys: Collection[tuple[str, str]]) -> No
             text(
                 "DELETE FROM bus.retries r USING unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
                 " WHERE r.worker = :worker AND r.agent_id = q.agent_id AND r.event_id = q.event_id"
+            ),
+            {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
+        )
+
+
+async def clear_together(db: Write, worker: str, keys: Collection[tuple[str, str]]) -> None:
+    """Forget those of these that waited together: they have ended. What is worked alone is cleared by who works it."""
+    if keys:
+        await db.execute(
+            text(
+                "DELETE FROM bus.retries r USING unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
+                " WHERE r.worker = :worker AND r.agent_id = q.agent_id AND r.event_id = q.event_id AND r.together"
             ),
             {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
         )

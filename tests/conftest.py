@@ -20,6 +20,7 @@ from redis.asyncio import Redis
 
 from nous import embedded
 from nous.settings import Settings
+from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
 from store import embedders
 from store.database import Database
@@ -77,7 +78,7 @@ async def kit(database: Database, settings: Settings) -> Kit:
     embedder = ZeroEmbedder()
     async with database.read(()) as db:
         registered = await embedders.active(db)
-    return Kit(database=database, embedder=embedder, registered=registered, settings=settings)
+    return Kit(database=database, embedder=embedder, registered=registered, settings=settings, mind=OfflineMind())
 
 
 async def until(condition: Callable[[], Awaitable[Any]], *, within_s: float = 20.0, what: str = "the condition") -> Any:

@@ -14,6 +14,7 @@ from events import CensorTriggered, EpisodeClosed, FactLearned
 from nous.text import content_hash
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
 from store.facts import Fact
+from store.keys import text_key
 from store.mentions import Mention
 from store.outbox import Letter
 from store.receipts import Receipt
@@ -71,8 +72,14 @@ def a_fact(**over: Any) -> Fact:
         "confirmation_count": 0,
         "last_confirmed": None,
         "created_at": NOON,
+        "stored_by": f"event-{next(_numbers)}",
+        "own_content": None,
+        "disputes": None,
+        "recorded_at": NOON,
+        "recorded_by": f"event-{next(_numbers)}",
     }
-    return Fact(**fields | over)
+    made = fields | over
+    return Fact(**{"text_key": text_key(content, made["subject"], made["attribute"])} | made)
 
 
 def a_mention(of: Fact | None = None, **over: Any) -> Mention:

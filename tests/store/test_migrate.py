@@ -19,7 +19,7 @@ from store.migrate import migrate
 from tests.factories import a_fact
 from tests.store.conftest import a_database, run
 
-HEAD = ["0001"]
+HEAD = ["0001", "0002"]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def shape(url: str) -> list[str]:
         """
 SELECT 'column ' || attrelid::regclass || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull AS what
   FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
- WHERE nspname IN ('heart', 'bus') AND attnum > 0
+ WHERE nspname IN ('heart', 'bus') AND attnum > 0 AND NOT attisdropped
 UNION ALL SELECT 'policy ' || schemaname || tablename || policyname || roles::text || qual FROM pg_policies
 UNION ALL SELECT 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
   FROM pg_constraint WHERE connamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('heart', 'bus'))

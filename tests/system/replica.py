@@ -16,6 +16,7 @@ import workers
 from events import Event
 from nous import log
 from nous.settings import Settings
+from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
 from workers.runtime import app
 from workers.runtime.worker import Kit, Worker
@@ -47,7 +48,7 @@ async def main(names: Sequence[str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     table = workers.table()
-    async with app.kit(settings, settings.database_url or "", ZeroEmbedder()) as kit:
+    async with app.kit(settings, settings.database_url or "", ZeroEmbedder(), OfflineMind()) as kit:
         await app.Process([faulty(table[name]) for name in names], kit, settings.redis_url or "").run(stop)
 
 

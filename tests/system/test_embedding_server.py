@@ -12,6 +12,7 @@ from events import Event, FactLearned
 from nous import clock, embedded
 from nous.errors import Misconfigured
 from providers import embedder
+from providers.offline import OfflineMind
 from store.database import Database
 from store.migrate import migrate
 from tests.conftest import until
@@ -54,7 +55,7 @@ async def test_events_wait_while_the_embedding_server_fails_and_are_stored_with_
 
     stop = asyncio.Event()
     settings = server.settings
-    async with app.kit(settings, url, embedder(settings)) as kit:
+    async with app.kit(settings, url, embedder(settings), OfflineMind()) as kit:
         running = asyncio.create_task(app.Process([workers.table()["deduplicator"]], kit, stack.redis_url).run(stop))
         server.always(failing)
         await publish(redis, many(150))
@@ -84,5 +85,6 @@ async def test_a_server_whose_model_gives_another_dimension_is_refused_at_start(
             server.settings.model_copy(update={"embedder_dimension": 48}),
             url,
             embedder(server.settings.model_copy(update={"embedder_dimension": 48})),
+            OfflineMind(),
         ):
             pass

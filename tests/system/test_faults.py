@@ -15,6 +15,7 @@ from events import Event, FactLearned
 from nous import clock, embedded
 from nous.errors import Misconfigured, Outage
 from nous.settings import Settings
+from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
 from store import database as database_module
 from store import embedders
@@ -228,12 +229,12 @@ async def test_an_embedder_of_another_dimension_or_name_is_refused_at_start(data
     short = ZeroEmbedder()
     short.dimension = 384
     with pytest.raises(Misconfigured, match=r"512.*384"):
-        async with app.kit(settings, database_url, short):
+        async with app.kit(settings, database_url, short, OfflineMind()):
             pass
     other = ZeroEmbedder()
     other.name = "another"
     with pytest.raises(Misconfigured, match=r"'zero'.*'another'"):
-        async with app.kit(settings, database_url, other):
+        async with app.kit(settings, database_url, other, OfflineMind()):
             pass
 
 

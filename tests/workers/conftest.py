@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -13,6 +13,8 @@ from redis.asyncio import Redis
 
 import workers
 from events import Event, encode
+from providers.mind import A, Judgement, Judgements, Pair, Question, Relation, Reply, Task
+from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
 from store import facts, receipts
 from store.facts import Fact
@@ -46,14 +48,51 @@ class ScriptedEmbedder(ZeroEmbedder):
         return np.stack([self._scripted.get(text, row) for text, row in zip(texts, made, strict=True)])
 
 
+class ScriptedMind(OfflineMind):
+    """Says of two texts what it was told, and "compatible" of any others; `broken` is raised instead of an answer."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.questions = 0
+        self.broken: Exception | None = None
+        self._told: dict[frozenset[str], tuple[Relation, str | None]] = {}
+
+    def model(self, task: Task) -> str:
+        return "scripted"
+
+    def says(self, one: str, relation: Relation, other: str, *, richer: str | None = None) -> None:
+        """What it is to say of these two, whichever is older."""
+        self._told[frozenset((one, other))] = (relation, richer)
+
+    async def ask(self, question: Question[A]) -> Reply[A]:
+        self.questions += 1
+        if self.broken:
+            raise self.broken
+        given: Any = Judgements(judgements=[self._judged(number, pair) for number, pair in enumerate(question.about.pairs, 1)])
+        question.check(given)
+        return Reply(given, tokens_in=100, tokens_out=10, milliseconds=5)
+
+    def _judged(self, number: int, pair: Pair) -> Judgement:
+        older, newer = pair.older.content, pair.newer.content
+        self.asked.append((older, newer))
+        relation, richer = self._told.get(frozenset((older, newer)), ("compatible", None))
+        side: Any = None if richer is None else "older" if richer == older else "newer"
+        return Judgement(pair=number, relation=relation, richer=side, reason="as it was told")
+
+
+@pytest.fixture
+def mind() -> ScriptedMind:
+    return ScriptedMind()
+
+
 @pytest.fixture
 def embedder() -> ScriptedEmbedder:
     return ScriptedEmbedder()
 
 
 @pytest.fixture
-def kit(kit: Kit, embedder: ScriptedEmbedder) -> Kit:
-    return Kit(database=kit.database, embedder=embedder, registered=kit.registered, settings=kit.settings)
+def kit(kit: Kit, embedder: ScriptedEmbedder, mind: ScriptedMind) -> Kit:
+    return replace(kit, embedder=embedder, mind=mind)
 
 
 @dataclass
@@ -99,6 +138,57 @@ def bench(kit: Kit, redis: Redis) -> Callable[[str], Bench]:
 @pytest.fixture
 def deduplicator(bench: Callable[[str], Bench]) -> Bench:
     return bench("deduplicator")
+
+
+@dataclass
+class Memory:
+    """The deduplicator and both checkers, worked by hand until nothing is left to do."""
+
+    benches: dict[str, Bench]
+    redis: Redis
+    read: dict[str, str] = field(default_factory=dict)
+
+    async def learn(self, *events: Event, one_by_one: bool = False) -> None:
+        """Work these events and everything that follows from them."""
+        for some in [[event] for event in events] if one_by_one else [events]:
+            await self.benches["deduplicator"].work(*some)
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Work what was published and not worked yet."""
+        while any([await self._work(bench) for bench in self.benches.values() if bench.life.stream != "fact_learned"]):
+            pass
+
+    async def _work(self, bench: Bench) -> bool:
+        stream = bench.life.stream
+        found = await self.redis.xrange(stream, min=f"({self.read.get(stream, '0')}")
+        if found:
+            self.read[stream] = found[-1][0].decode()
+            await bench.life.work([Entry(entry_id.decode(), fields) for entry_id, fields in found])
+        return bool(found)
+
+    async def facts(self, agent: str = "agent-1") -> list[Fact]:
+        return await self.benches["deduplicator"].facts(agent)
+
+    async def told(self, agent: str = "agent-1") -> list[str]:
+        """Every fact but the merged ones: its words, when it was true, and what retired it."""
+        rows = await self.facts(agent)
+        words = {fact.fact_id: fact.content for fact in rows}
+        return sorted(
+            f"{fact.content} {fact.valid_from:%H}-{f'{fact.valid_to:%H}' if fact.valid_to else 'now'}"
+            + (f" by {words[fact.superseded_by]}" if fact.superseded_by else "")
+            + (f" disputes {words[fact.disputes]}" if fact.disputes else "")
+            for fact in rows
+            if fact.merged_into is None
+        )
+
+    async def outcomes(self, worker: str = "supersession_checker", agent: str = "agent-1") -> list[str]:
+        return await self.benches[worker].outcomes(agent)
+
+
+@pytest.fixture
+def memory(bench: Callable[[str], Bench], redis: Redis) -> Memory:
+    return Memory({name: bench(name) for name in ("deduplicator", "supersession_checker", "supersession_rechecker")}, redis)
 
 
 @pytest.fixture

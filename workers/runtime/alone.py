@@ -1,6 +1,7 @@
 """Working alone: whatever failed, or was left by a dead replica, is worked one at a time, so that only the event at fault pays.
 
 left pending by a dead replica ─▶ a row of bus.retries, acknowledged
+what waited together for a mind ─▶ a page again, when it is due
 a row that is due ─▶ taken: its attempt counted and its lease committed ─▶ worked ─┬─ ended ──▶ the row goes
                                                                                  ├─ failed ─▶ due later, or parked
                                                                                  └─ away ───▶ due again, uncounted
@@ -9,7 +10,7 @@ a row that is due ─▶ taken: its attempt counted and its lease committed ─�
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
 from events import MalformedEvent, decode
@@ -24,6 +25,8 @@ from .patience import PAUSE_S, repeating, through_outages
 from .record import Delivery, Ended
 from .streams import Entry
 from .worker import GiveUp, RetryLater
+
+TOGETHER_LEASE = timedelta(minutes=15)  # longer than a page is thought about
 
 
 class Alone:
@@ -81,6 +84,25 @@ class Alone:
             await self._finish(retry, ended)
         return True
 
+    async def work_together(self) -> bool:
+        """Work a page of what waited for a mind and is due; False when nothing is. Raises Outage and Contended."""
+        lease = clock.now() + TOGETHER_LEASE
+        async with self.database.queue() as db:
+            taken = await retries.take_together(db, self.worker.name, now=clock.now(), lease=lease, limit=self.settings.page)
+        if not taken:
+            return False
+        try:
+            await self.life.work([Entry(one.entry_id, {b"data": one.body}) for one in taken])
+        finally:
+            await asyncio.shield(self._release(taken, lease))
+        return True
+
+    async def _release(self, taken: Sequence[Retry], lease: datetime) -> None:
+        """What was left, because the process stops, need not wait for the lease to run out."""
+        with suppress(Outage, Contended):
+            async with self.database.queue() as db:
+                await retries.release(db, taken, lease=lease, now=clock.now())
+
     async def _work(self, retry: Retry) -> list[Ended]:
         delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id, now=clock.now()), retry.entry_id, retry.body)
         if not await self.life.unsettled([delivery]):
@@ -93,7 +115,7 @@ class Alone:
         await self.life.announced(ended)
         match [one.ending for one in ended]:
             case [RetryLater(wait=wait, why=why)]:
-                await self._again(retry, wait.total_seconds(), why, counted=False)
+                await self._again(retry, wait.total_seconds(), why, counted=False)  # together or alone, as its row says now
             case [GiveUp(why=why)]:
                 await self.life.parking.worked_alone(retry, why)
             case _:

@@ -18,6 +18,7 @@ from nous import ids
 from nous.errors import Contended, Misconfigured, Outage
 from nous.settings import Settings
 from providers.embedder import Embedder
+from providers.mind import Mind
 from store import embedders
 from store.database import Database
 
@@ -53,7 +54,9 @@ class Process:
         asked = asyncio.create_task(stop.wait())
         asked.add_done_callback(lambda _: self.must_stop.set())
         tasks = [asyncio.create_task(self._guarded(self._sweep))]
-        tasks += [asyncio.create_task(self._guarded(loop)) for host in self.hosts for loop in (host.watch, host.reclaim, host.retry)]
+        tasks += [
+            asyncio.create_task(self._guarded(loop)) for host in self.hosts for loop in (host.watch, host.reclaim, host.retry, host.resume)
+        ]
         log.info("workers.started", workers=[host.life.worker.name for host in self.hosts], consumer=self.consumer)
         try:
             await self.must_stop.wait()
@@ -104,15 +107,16 @@ class Process:
 
 
 @asynccontextmanager
-async def kit(settings: Settings, database_url: str, embedder: Embedder) -> AsyncIterator[Kit]:
+async def kit(settings: Settings, database_url: str, embedder: Embedder, mind: Mind) -> AsyncIterator[Kit]:
     """What workers work with, opened and checked: the database is there and its vectors are this embedder's. Raises Misconfigured."""
     database = Database(database_url, pool=settings.database_pool)
     try:
         await _patiently("the embedder", embedder.open)
         registered = await _patiently("the database", lambda: _registered(database))
         embedders.require(registered, name=embedder.name, dimension=embedder.dimension)
-        yield Kit(database=database, embedder=embedder, registered=registered, settings=settings)
+        yield Kit(database=database, embedder=embedder, registered=registered, settings=settings, mind=mind)
     finally:
+        await mind.close()
         await embedder.close()
         await database.close()
 

@@ -1,9 +1,10 @@
-"""One worker in one process: FastStream reads its stream, pages are worked a few at a time, three small loops keep it going.
+"""One worker in one process: FastStream reads its stream, pages are worked a few at a time, four small loops keep it going.
 
 FastStream subscriber ─▶ accept ─▶ pages in flight (bounded) ─▶ Life.work
 watch      a lost group is created again and read from the beginning; receipts make that harmless
 reclaim    what a dead replica left pending is set aside
 retry      what is set aside is worked alone, when it is due
+resume     what waits for a mind is worked in pages, when it is due
 """
 
 import asyncio
@@ -100,6 +101,11 @@ class Host:
     async def retry(self) -> None:
         """Work what is due, one alone after another; look again in a moment when nothing is."""
         if not await self.alone.work_one():
+            await self._pause(RETRY_POLL_S)
+
+    async def resume(self) -> None:
+        """Work what waited for a mind in pages, when it is due."""
+        if not await self.alone.work_together():
             await self._pause(RETRY_POLL_S)
 
     async def finish(self) -> None:

@@ -31,7 +31,7 @@ from .patience import repeating, through_outages
 from .record import Delivery, Ended
 from .streams import Entry
 from .sweep import Consumers, announce
-from .worker import Job, Kit, RetryLater, Worker
+from .worker import Done, Job, Kit, RetryLater, Skip, Worker
 
 EVENTS_PER_TRANSACTION = 64  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
 CONTENDED_TRIES = 10
@@ -121,7 +121,7 @@ class Life:
         """Each delivery with the worker's thought about it, within the time limit and with no transaction open."""
         thoughts: list[Any] = []
         for some in _bounded(deliveries):
-            async with asyncio.timeout(self.kit.settings.time_limit_s):
+            async with asyncio.timeout(self.kit.settings.time_limit_s * self.worker.patience):
                 thoughts += await self.worker.think([delivery.event for delivery in some], self.kit)
         return list(zip(deliveries, thoughts, strict=True))
 
@@ -154,11 +154,12 @@ class Life:
         await retries.set_aside(
             db,
             [
-                record.retry(self.worker, one.delivery, one.ending.why, now=now, due_at=now + one.ending.wait)
+                record.retry(self.worker, one.delivery, one.ending.why, now=now, due_at=now + one.ending.wait, together=one.ending.together)
                 for one in ended
                 if isinstance(one.ending, RetryLater)
             ],
         )
+        await retries.clear_together(db, self.worker.name, [one.delivery.key for one in ended if isinstance(one.ending, Done | Skip)])
 
     async def announced(self, ended: Sequence[Ended]) -> None:
         """Publish the events that follow from these."""

@@ -110,7 +110,7 @@ def parked_fields(
     }
 
 
-def retry(worker: Worker[Any, Any], delivery: Delivery, reason: str, *, now: datetime, due_at: datetime) -> Retry:
+def retry(worker: Worker[Any, Any], delivery: Delivery, reason: str, *, now: datetime, due_at: datetime, together: bool = False) -> Retry:
     """The row of a delivery that is set aside."""
     return Retry(
         worker=worker.name,
@@ -123,6 +123,7 @@ def retry(worker: Worker[Any, Any], delivery: Delivery, reason: str, *, now: dat
         due_at=due_at,
         reason=reason,
         since=now,
+        together=together,
     )
 
 

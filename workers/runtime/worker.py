@@ -17,6 +17,7 @@ from uuid import UUID
 from events import Event
 from nous.settings import Settings
 from providers.embedder import Embedder
+from providers.mind import Mind
 from store.database import Database, Write
 from store.embedders import Registered
 
@@ -44,10 +45,14 @@ class Skip:
 
 @dataclass(frozen=True)
 class RetryLater:
-    """Not now, and not a failure: worked again after `wait`, never counted towards parking."""
+    """Not now, and not a failure: worked again after `wait`, never counted towards parking.
+
+    `together`, what waits is worked in pages again, and waits twice as long each time.
+    """
 
     wait: timedelta
     why: str
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Kit:
     embedder: Embedder
     registered: Registered
     settings: Settings
+    mind: Mind
 
 
 Think = Callable[[Sequence[E], Kit], Awaitable[Sequence[T]]]
@@ -90,13 +96,17 @@ async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:
 
 @dataclass(frozen=True)
 class Worker(Generic[E, T]):
-    """One worker. `publishes` and `outcomes` are what its receipts may say; the runtime holds it to them."""
+    """One worker. `publishes` and `outcomes` are what its receipts may say; the runtime holds it to them.
+
+    `patience` is how many time limits a page may be thought about: a mind takes its time.
+    """
 
     on: type[E]
     write: WriteJobs[E, T]
     outcomes: tuple[str, ...]
     think: Think[E, T] = no_thought  # type: ignore[assignment]
     publishes: tuple[type[Event], ...] = ()
+    patience: int = 1
 
     @property
     def name(self) -> str:

@@ -1,0 +1,137 @@
+"""Answers: every question put to a mind about two texts, and what it said; asked once for each ordered pair, prompt version and model.
+
+ask ──▶ the question is written down before it is put: a process killed meanwhile has counted
+keep ─▶ its answer; from then on nobody pays for it again
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import text
+
+from . import arrays
+from .database import Read, Write
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about two texts of an agent, the older first."""
+
+    agent_id: str
+    older_key: bytes
+    newer_key: bytes
+    prompt: str
+    model: str
+    worker: str
+    older: str
+    newer: str
+    asked_at: datetime
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a mind said of a pair, and the pair's share of the cost. `cost` in US dollars."""
+
+    agent_id: str
+    older_key: bytes
+    newer_key: bytes
+    prompt: str
+    model: str
+    relation: str
+    richer: str | None
+    reason: str
+    tokens_in: int
+    tokens_out: int
+    cost: Decimal
+    milliseconds: int
+    answered_at: datetime
+
+
+Pair = tuple[str, bytes, bytes]
+"""(agent_id, older_key, newer_key)."""
+
+_ASKED = {
+    "agent_id": "text",
+    "older_key": "bytea",
+    "newer_key": "bytea",
+    "prompt": "text",
+    "model": "text",
+    "worker": "text",
+    "older": "text",
+    "newer": "text",
+    "asked_at": "timestamptz",
+}
+_KEY = ("agent_id", "older_key", "newer_key", "prompt", "model")
+_GIVEN = {
+    "relation": "text",
+    "richer": "text",
+    "reason": "text",
+    "tokens_in": "integer",
+    "tokens_out": "integer",
+    "cost": "numeric",
+    "milliseconds": "integer",
+    "answered_at": "timestamptz",
+}
+_ANSWER = {name: _ASKED[name] for name in _KEY} | _GIVEN
+
+
+async def ask(db: Write, questions: Sequence[Asked]) -> None:
+    """Write questions down as asked; one that was asked before and never answered is counted once more."""
+    if questions:
+        await db.execute(
+            text(
+                f"INSERT INTO bus.answers ({', '.join(_ASKED)}) SELECT * FROM {arrays.unnested(_ASKED)}"
+                f" ON CONFLICT ({', '.join(_KEY)}) DO UPDATE SET asked = bus.answers.asked + 1, asked_at = excluded.asked_at"
+                " WHERE bus.answers.relation IS NULL"
+            ),
+            arrays.columns([vars(question) for question in questions], _ASKED),
+        )
+
+
+async def keep(db: Write, given: Sequence[Answer]) -> None:
+    """Write answers down; the first answer to a question stays."""
+    if given:
+        same = " AND ".join(f"a.{name} = q.{name}" for name in _KEY)
+        await db.execute(
+            text(
+                f"UPDATE bus.answers a SET {', '.join(f'{name} = q.{name}' for name in _GIVEN)} FROM {arrays.unnested(_ANSWER)}"
+                f" WHERE {same} AND a.relation IS NULL"
+            ),
+            arrays.columns([vars(answer) for answer in given], _ANSWER),
+        )
+
+
+async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) -> dict[Pair, Answer]:
+    """The answers this model gave to this version of the question."""
+    if not pairs:
+        return {}
+    agents, older, newer = zip(*pairs, strict=True)
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(f'a.{name}' for name in _ANSWER)}"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:older AS bytea[]), CAST(:newer AS bytea[])) AS q(agent_id, older_key, newer_key)"
+            " JOIN bus.answers a USING (agent_id, older_key, newer_key)"
+            " WHERE a.prompt = :prompt AND a.model = :model AND a.relation IS NOT NULL"
+        ),
+        {"agents": list(agents), "older": list(older), "newer": list(newer), "prompt": prompt, "model": model},
+    )
+    return {(row.agent_id, row.older_key, row.newer_key): _answer(row) for row in rows}
+
+
+async def count_unsure(db: Read) -> int:
+    """How many pairs no mind could tell about, and no person or other mind did since; needs an overview."""
+    counted = await db.execute(
+        text(
+            "SELECT count(DISTINCT (a.agent_id, least(a.older_key, a.newer_key), greatest(a.older_key, a.newer_key))) FROM bus.answers a"
+            " WHERE a.relation = 'unsure' AND NOT EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id"
+            " AND r.low_key = least(a.older_key, a.newer_key) AND r.high_key = greatest(a.older_key, a.newer_key))"
+        )
+    )
+    return int(counted.scalar_one())
+
+
+def _answer(row: Any) -> Answer:
+    return Answer(**row._mapping)

@@ -1,0 +1,20 @@
+"""What a text is known by: the key its relations are kept under."""
+
+import hashlib
+
+from nous.text import normalise
+
+
+def text_key(content: str, subject: str | None, attribute: str | None) -> bytes:
+    """SHA-256 over what is said, of whom, and of which attribute, each normalised: `Berlin` may be where Ken lives, or where he works."""
+    parts = (normalise(content), normalise(subject or ""), normalise(attribute or ""))
+    return hashlib.sha256("\x1f".join(f"{len(part)}:{part}" for part in parts).encode()).digest()
+
+
+def current_vectors(table: str) -> list[str]:
+    """Let a table of vectors say which of them are of facts that are true now."""
+    slug = table.partition("vectors_")[2]
+    return [
+        f"ALTER TABLE {table} ADD COLUMN current boolean NOT NULL DEFAULT true",
+        f"CREATE INDEX ix_vectors_{slug}_past ON {table} (agent_id) WHERE NOT current",
+    ]

@@ -1,0 +1,136 @@
+"""Relations: how two texts of an agent stand to each other, by a mind or by a person; a person outranks every mind, for ever.
+
+Kept by text, not by fact: the same words said again are related as they were, and nobody is asked twice. A pair without a row is not
+known to be related; "unsure" is no row.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import text
+
+from . import arrays
+from .database import Read, Write
+
+Kind = Literal["same", "refines", "updates", "contradicts", "compatible"]
+MERGING = ("same", "refines")
+CONFLICTING = ("updates", "contradicts")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One row of heart.relations; `low_key` < `high_key`, `richer_key` is the one of the two that says more, if it refines the other."""
+
+    agent_id: str
+    low_key: bytes
+    high_key: bytes
+    relation: Kind
+    richer_key: bytes | None
+    decided_by: Literal["mind", "person"]
+    model: str | None
+    prompt: str | None
+    reason: str
+    event_id: str
+    recorded_at: datetime
+
+
+Pair = tuple[str, bytes, bytes]
+"""(agent_id, low_key, high_key)."""
+
+_TYPES = {
+    "agent_id": "text",
+    "low_key": "bytea",
+    "high_key": "bytea",
+    "relation": "text",
+    "richer_key": "bytea",
+    "decided_by": "text",
+    "model": "text",
+    "prompt": "text",
+    "reason": "text",
+    "event_id": "text",
+    "recorded_at": "timestamptz",
+}
+_COLUMNS = ", ".join(_TYPES)
+_PUT = text(
+    f"INSERT INTO heart.relations ({_COLUMNS}) SELECT * FROM {arrays.unnested(_TYPES)}"
+    " ON CONFLICT (agent_id, low_key, high_key) DO UPDATE SET"
+    f" {', '.join(f'{name} = excluded.{name}' for name in _TYPES if name not in ('agent_id', 'low_key', 'high_key'))}"
+    " WHERE heart.relations.decided_by = 'mind' OR excluded.decided_by = 'person'"
+)
+
+
+def pair(agent: str, left: bytes, right: bytes) -> Pair:
+    """The key of two different texts, whichever is named first."""
+    return (agent, left, right) if left < right else (agent, right, left)
+
+
+async def put(db: Write, rows: Sequence[Relation]) -> None:
+    """Write relations down. A mind's replaces a mind's, a person's replaces any."""
+    if rows:
+        await db.execute(_PUT, arrays.columns([vars(row) for row in rows], _TYPES))
+
+
+async def between(db: Read, pairs: Collection[Pair]) -> dict[Pair, Relation]:
+    """What is known of these pairs."""
+    if not pairs:
+        return {}
+    agents, lows, highs = zip(*pairs, strict=True)
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(f'r.{name}' for name in _TYPES)}"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:lows AS bytea[]), CAST(:highs AS bytea[])) AS q(agent_id, low_key, high_key)"
+            " JOIN heart.relations r USING (agent_id, low_key, high_key)"
+        ),
+        {"agents": list(agents), "lows": list(lows), "highs": list(highs)},
+    )
+    return {(row.agent_id, row.low_key, row.high_key): _relation(row) for row in rows}
+
+
+async def among(db: Read, agent: str, keys: Collection[bytes]) -> list[Relation]:
+    """Every relation of two of these texts, in the order of their keys."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.relations WHERE agent_id = :agent"
+            " AND low_key = ANY(CAST(:keys AS bytea[])) AND high_key = ANY(CAST(:keys AS bytea[])) ORDER BY low_key, high_key"
+        ),
+        {"agent": agent, "keys": list(keys)},
+    )
+    return [_relation(row) for row in rows]
+
+
+async def reachable(db: Read, agent: str, keys: Collection[bytes]) -> set[bytes]:
+    """These texts, and every one that merges or conflicts with one of them, and so on: all that can stand otherwise if one changes."""
+    rows = await db.execute(
+        text(
+            "WITH RECURSIVE reached(key) AS (SELECT unnest(CAST(:keys AS bytea[])) UNION SELECT other.key FROM reached"
+            " CROSS JOIN LATERAL ("
+            "  SELECT r.high_key AS key FROM heart.relations r WHERE r.agent_id = :agent AND r.low_key = reached.key"
+            "   AND r.relation <> 'compatible'"
+            "  UNION ALL SELECT r.low_key FROM heart.relations r WHERE r.agent_id = :agent AND r.high_key = reached.key"
+            "   AND r.relation <> 'compatible') other) SELECT key FROM reached"
+        ),
+        {"agent": agent, "keys": list(keys)},
+    )
+    return {row.key for row in rows}
+
+
+async def linked(db: Read, texts: Collection[tuple[str, bytes]]) -> set[tuple[str, bytes]]:
+    """Those of these (agent_id, text_key) that merge or conflict with another text."""
+    if not texts:
+        return set()
+    agents, keys = zip(*texts, strict=True)
+    rows = await db.execute(
+        text(
+            "SELECT q.agent_id, q.key FROM unnest(CAST(:agents AS text[]), CAST(:keys AS bytea[])) AS q(agent_id, key) WHERE EXISTS ("
+            "SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.key AND r.relation <> 'compatible') OR EXISTS ("
+            "SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.high_key = q.key AND r.relation <> 'compatible')"
+        ),
+        {"agents": list(agents), "keys": list(keys)},
+    )
+    return {(row.agent_id, row.key) for row in rows}
+
+
+def _relation(row: Any) -> Relation:
+    return Relation(**row._mapping)

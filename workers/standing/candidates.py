@@ -1,0 +1,92 @@
+"""Which facts a fact is compared with: likely twins, those of the same subject, and the nearest by content, at most ten.
+
+Most real updates score below every threshold for twins (0.57 to 0.87 on MiniLM, BEAM), so the nearest are taken without one. Facts
+that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rapidfuzz import fuzz, process
+
+from store import facts, vectors
+from store.database import Read
+from store.facts import Fact, Key, subject_key
+from store.vectors import Asking, Near
+from workers.runtime.worker import Kit
+
+CANDIDATES = 10
+SUBJECT_SIMILARITY = 80.0  # percent of letters in common, in order; the spec's 0.80
+
+Why = Literal["likely twin", "same subject", "near"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fact to compare with: how near it is (cosine), and why it is asked about."""
+
+    fact: Fact
+    similarity: float
+    why: Why
+
+
+async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: bool) -> list[list[Candidate]]:
+    """For each of these facts its candidates, the most telling first. `gated`, only likely twins and those of the same subject."""
+    wanted = [Asking(fact.agent_id, fact.fact_id, fact.valid_from) for fact in asking]
+    near = await vectors.neighbours(db, kit.registered.table, wanted, limit=CANDIDATES)
+    named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking), limit=CANDIDATES)
+    keys = {(fact.agent_id, one.fact_id) for fact, ones in zip(asking, _joined(near, named), strict=True) for one in ones}
+    rows = await facts.by_key(db, keys)
+    return [
+        _ranked(fact, nearest, namesakes, rows, check_similarity=kit.embedder.check_similarity, gated=gated)
+        for fact, nearest, namesakes in zip(asking, near, named, strict=True)
+    ]
+
+
+def _joined(near: Sequence[Sequence[Near]], named: Sequence[Sequence[Near]]) -> list[list[Near]]:
+    return [[*ones, *others] for ones, others in zip(near, named, strict=True)]
+
+
+async def _subjects(db: Read, asking: Sequence[Fact]) -> list[list[str]]:
+    """For each fact the folded subjects that are its own or like it."""
+    known = await facts.subjects(db, {fact.agent_id for fact in asking if fact.subject})
+    alike: dict[tuple[str, str], list[str]] = {}
+    found: list[list[str]] = []
+    for fact in asking:
+        key = subject_key(fact.subject)
+        if key is None:
+            found.append([])
+            continue
+        if (fact.agent_id, key) not in alike:
+            alike[fact.agent_id, key] = sorted({key, *similar(key, known.get(fact.agent_id, ()))})
+        found.append(alike[fact.agent_id, key])
+    return found
+
+
+def similar(name: str, names: Sequence[str]) -> list[str]:
+    """Those of `names` that are spelled much like `name`."""
+    return [one for one, _, _ in process.extract(name, names, scorer=fuzz.ratio, score_cutoff=SUBJECT_SIMILARITY, limit=None)]
+
+
+def _ranked(
+    fact: Fact, near: Sequence[Near], named: Sequence[Near], rows: Mapping[Key, Fact], *, check_similarity: float, gated: bool
+) -> list[Candidate]:
+    namesakes = {one.fact_id for one in named}
+    similarity = {one.fact_id: one.similarity for one in (*near, *named)}
+    found: dict[object, Candidate] = {}
+    for fact_id in sorted(
+        similarity, key=lambda one: (-_weight(similarity[one], one in namesakes, check_similarity), -similarity[one], str(one))
+    ):
+        row = rows.get((fact.agent_id, fact_id))
+        if row is None or row.text_key == fact.text_key:
+            continue
+        why: Why = "likely twin" if similarity[fact_id] >= check_similarity else "same subject" if fact_id in namesakes else "near"
+        if gated and why == "near":
+            continue
+        found.setdefault(row.merged_into or row.fact_id, Candidate(row, similarity[fact_id], why))
+    return list(found.values())[:CANDIDATES]
+
+
+def _weight(similarity: float, is_namesake: bool, check_similarity: float) -> int:
+    return 2 if similarity >= check_similarity else int(is_namesake)

@@ -1,0 +1,224 @@
+"""Asking the mind about pairs: what was answered before is not asked again, what would go over the budget waits.
+
+    pair ─┬─ answered before by this model ────────────────────────────▶ that answer
+          ├─ over budget, mind away, no answer to be had ──────────────▶ open: why, and how long to wait
+          └─ asked: written down as asked ▶ the mind ▶ its answer kept ▶ answer
+
+No transaction is open while the mind thinks. A process killed before an answer is kept asks once more, and that is counted.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from nous import clock
+from nous.errors import NousError, Outage
+from providers.mind import Claim, Judgement, NoAnswer, Pair
+from store import answers, spending
+from store.answers import Answer, Asked
+from store.facts import Fact
+from store.spending import Spent
+from workers.runtime.worker import Kit
+
+from . import question
+
+PAIRS_AT_ONCE = 40
+CHARACTERS_AT_ONCE = 24_000
+WAIT_FOR_AN_OUTAGE = timedelta(seconds=15)
+WAIT_FOR_SENSE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """Two facts of one agent to be judged, the older claim first."""
+
+    older: Fact
+    newer: Fact
+
+    @property
+    def key(self) -> answers.Pair:
+        """What its answer is kept under."""
+        return self.older.agent_id, self.older.text_key, self.newer.text_key
+
+    @property
+    def size(self) -> int:
+        """Characters."""
+        return len(self.older.wording) + len(self.newer.wording)
+
+    def as_pair(self) -> Pair:
+        """For the mind."""
+        return Pair(_claim(self.older), _claim(self.newer))
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A pair that has no answer yet."""
+
+    why: str
+    wait: timedelta
+
+
+def matter(one: Fact, other: Fact) -> Matter:
+    """The two in the order of their latest claims."""
+    older, newer = sorted((one, other), key=lambda fact: (fact.claimed_at, fact.claimed_by))
+    return Matter(older, newer)
+
+
+async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answers.Pair, Answer | Open]:
+    """An answer for each pair, or why there is none yet. Raises Outage only for Postgres."""
+    wanted = {one.key: one for one in matters}
+    model = kit.mind.model("relation")
+    async with kit.database.read({agent for agent, _, _ in wanted}) as db:
+        kept = await answers.kept(db, wanted, prompt=question.VERSION, model=model)
+    questions = list(_questions([one for key, one in wanted.items() if key not in kept]))
+    given = await asyncio.gather(*(_Asking(some, kit, worker, model).put() for some in questions))
+    found: dict[answers.Pair, Answer | Open] = {**kept}
+    for some in given:
+        found |= some
+    return found
+
+
+def _questions(matters: Sequence[Matter]) -> Iterator[list[Matter]]:
+    """The pairs in questions of one agent each, bounded in pairs and in characters."""
+    some: list[Matter] = []
+    for one in sorted(matters, key=lambda one: one.key):
+        is_full = len(some) == PAIRS_AT_ONCE or sum(two.size for two in some) + one.size > CHARACTERS_AT_ONCE
+        if some and (is_full or some[0].older.agent_id != one.older.agent_id):
+            yield some
+            some = []
+        some.append(one)
+    if some:
+        yield some
+
+
+class _Asking:
+    """One question on its way."""
+
+    def __init__(self, matters: Sequence[Matter], kit: Kit, worker: str, model: str) -> None:
+        self.matters = matters
+        self.kit = kit
+        self.worker = worker
+        self.model = model
+        self.agent = matters[0].older.agent_id
+
+    async def put(self) -> Mapping[answers.Pair, Answer | Open]:
+        """Ask, unless that would go over the budget, and keep what is answered."""
+        if over := await self._over_budget():
+            return dict.fromkeys((one.key for one in self.matters), over)
+        await self._write_down()
+        try:
+            reply = await self.kit.mind.ask(question.about([one.as_pair() for one in self.matters]))
+        except NoAnswer as error:
+            await self._spend(error.tokens_in, error.tokens_out)
+            return self._open(error, WAIT_FOR_SENSE)
+        except Outage as error:
+            return self._open(error, WAIT_FOR_AN_OUTAGE)
+        return await self._keep(reply.answer.judgements, reply.tokens_in, reply.tokens_out, reply.milliseconds)
+
+    def _open(self, error: NousError, wait: timedelta) -> dict[answers.Pair, Answer | Open]:
+        return dict.fromkeys((one.key for one in self.matters), Open(str(error), wait))
+
+    async def _over_budget(self) -> Open | None:
+        hour = _hour(clock.now())
+        async with self.kit.database.queue() as db:
+            own, total = await spending.tokens(db, hour=hour, agent=self.agent)
+        settings, until = self.kit.settings, hour + timedelta(hours=1) - clock.now()
+        if own >= settings.mind_agent_tokens_per_hour:
+            return Open(f"agent {self.agent!r} has spent its {settings.mind_agent_tokens_per_hour:,} tokens of this hour", until)
+        if total >= settings.mind_tokens_per_hour:
+            return Open(f"all agents together have spent their {settings.mind_tokens_per_hour:,} tokens of this hour", until)
+        return None
+
+    async def _write_down(self) -> None:
+        now = clock.now()
+        async with self.kit.database.notes([self.agent]) as db:
+            await answers.ask(db, [self._asked(one, now) for one in self.matters])
+
+    def _asked(self, one: Matter, now: datetime) -> Asked:
+        agent, older, newer = one.key
+        return Asked(
+            agent_id=agent,
+            older_key=older,
+            newer_key=newer,
+            prompt=question.VERSION,
+            model=self.model,
+            worker=self.worker,
+            older=one.older.wording,
+            newer=one.newer.wording,
+            asked_at=now,
+        )
+
+    async def _keep(
+        self, judgements: Sequence[Judgement], tokens_in: int, tokens_out: int, milliseconds: int
+    ) -> dict[answers.Pair, Answer | Open]:
+        now = clock.now()
+        shares = zip(_shares(tokens_in, len(judgements)), _shares(tokens_out, len(judgements)), strict=True)
+        by_number = sorted(judgements, key=lambda one: one.pair)
+        given = [
+            self._answer(one, judgement, share, milliseconds, now)
+            for one, judgement, share in zip(self.matters, by_number, shares, strict=True)
+        ]
+        async with self.kit.database.notes([self.agent]) as db:
+            await answers.keep(db, given)
+            await spending.add(db, self._spent(tokens_in, tokens_out))
+        return {one.key: answer for one, answer in zip(self.matters, given, strict=True)}
+
+    def _answer(self, one: Matter, judgement: Judgement, share: tuple[int, int], milliseconds: int, now: datetime) -> Answer:
+        agent, older, newer = one.key
+        return Answer(
+            agent_id=agent,
+            older_key=older,
+            newer_key=newer,
+            prompt=question.VERSION,
+            model=self.model,
+            relation=judgement.relation,
+            richer=judgement.richer if judgement.relation == "refines" else None,
+            reason=judgement.reason,
+            tokens_in=share[0],
+            tokens_out=share[1],
+            cost=self._cost(*share),
+            milliseconds=milliseconds,
+            answered_at=now,
+        )
+
+    async def _spend(self, tokens_in: int, tokens_out: int) -> None:
+        """What brought no answer was paid for too."""
+        async with self.kit.database.queue() as db:
+            await spending.add(db, self._spent(tokens_in, tokens_out))
+
+    def _spent(self, tokens_in: int, tokens_out: int) -> Spent:
+        return Spent(
+            agent_id=self.agent,
+            hour=_hour(clock.now()),
+            worker=self.worker,
+            model=self.model,
+            questions=1,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost=self._cost(tokens_in, tokens_out),
+        )
+
+    def _cost(self, tokens_in: int, tokens_out: int) -> Decimal:
+        settings = self.kit.settings
+        return Decimal(str((tokens_in * settings.mind_price_in + tokens_out * settings.mind_price_out) / 1_000_000))
+
+
+def _shares(whole: int, count: int) -> list[int]:
+    """`whole` in `count` nearly equal parts that add up to it."""
+    return [whole // count + (at < whole % count) for at in range(count)]
+
+
+def _hour(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)
+
+
+def _claim(fact: Fact) -> Claim:
+    return Claim(
+        content=fact.wording,
+        said_at=fact.claimed_at,
+        provenance=fact.provenance,  # type: ignore[arg-type]
+        subject=fact.subject,
+        attribute=fact.attribute,
+    )

@@ -1,0 +1,32 @@
+"""Supersession rechecker: how a fact stands is looked at again when it was claimed again, retired another, or was freed by a person.
+
+    fact_unsettled ─┬─ claimed again ────▶ nothing is asked: its new time alone may change what stands
+                    ├─ retired another ──▶ compared with the next of its subject, until nothing is retired any more
+                    └─ freed by a person ▶ compared with what stands at the head of its chain
+
+It does what the supersession checker does, for facts that were checked before: only likely twins and facts of the same subject are
+asked about.
+"""
+
+from collections.abc import Sequence
+
+from events import FactUnsettled
+from store.database import Write
+from workers.runtime.worker import Ending, Job, Kit, Worker
+from workers.standing import check
+from workers.standing.check import Considered
+
+PATIENCE = 10
+
+
+async def consider(events: Sequence[FactUnsettled], kit: Kit) -> Sequence[Considered]:
+    """Each fact with its candidates, and what the mind says of each pair."""
+    return await check.consider(events, kit, worker=worker.name, gated=True)
+
+
+async def look_again(db: Write, jobs: Sequence[Job[FactUnsettled, Considered]], kit: Kit) -> Sequence[Ending]:
+    """Settle again how a fact stands to others."""
+    return await check.settle(db, jobs, kit)
+
+
+worker = Worker(on=FactUnsettled, think=consider, write=look_again, outcomes=check.OUTCOMES, publishes=check.PUBLISHES, patience=PATIENCE)
