@@ -1,7 +1,7 @@
 """What answers questions in words, and what every such thing promises.
 
     Question(about, prompt, answer type) ──ask──▶ Reply(an answer of that type, its tokens)
-                                            ├───▶ Outage    away, too slow or over its limits: asked again later
+                                            ├───▶ MindAway  away, too slow or over its limits: asked again later
                                             └───▶ NoAnswer  what it said is no answer, twice: asked again later
 
 A mind judges and changes nothing, and nothing is ever made up in its place: whoever asked still holds a "same" against the guard and
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Generic, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from events import Provenance
 from nous.errors import NousError, Outage
+from nous.text import form
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -88,7 +89,7 @@ class Judgement(BaseModel):
     pair: Annotated[int, Field(ge=1)]
     relation: Relation
     richer: Literal["older", "newer"] | None = None
-    reason: Annotated[str, Field(max_length=500)] = ""
+    reason: Annotated[str, AfterValidator(lambda reason: form(reason)[:500])] = ""
 
 
 class Judgements(BaseModel):
@@ -137,7 +138,7 @@ class Mind(Protocol):
         """The model asked for this, which kept answers are kept under; `offline` for the one without."""
 
     async def ask(self, question: Question[A]) -> Reply[A]:
-        """An answer that fits the question. Raises Outage and NoAnswer; both mean later, and Misconfigured what a person must mend."""
+        """An answer that fits the question. Raises MindAway and NoAnswer; both mean later."""
 
     async def close(self) -> None:
         """Let go of its connections."""

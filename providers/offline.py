@@ -62,6 +62,8 @@ def _judge(number: int, pair: Pair) -> Judgement:
 def _relation(old: Claim, new: Claim) -> tuple[Relation, str]:
     if old.subject and new.subject and normalise(old.subject) != normalise(new.subject):
         return "unsure", f"said of {new.subject!r} and of {old.subject!r}, which may be two"
+    if old.attribute and new.attribute and not single_valued.same_attribute(old.attribute, new.attribute):
+        return "unsure", f"one says {old.attribute!r}, the other {new.attribute!r}"
     verdict = agree(old.content, new.content)
     if verdict.agrees:
         return "same", "the same words in the same order"
@@ -74,8 +76,6 @@ def _doubt(old: Claim, new: Claim) -> str:
     """Why these two cannot be two values of one thing, each in its time."""
     if bool(old.subject) != bool(new.subject):
         return "only one of the two says whom it is about"
-    if old.attribute and new.attribute and not single_valued.same_attribute(old.attribute, new.attribute):
-        return f"one says {old.attribute!r}, the other {new.attribute!r}"
     if new.said_at <= old.said_at:
         return "both were said at one time"
     return ""

@@ -16,7 +16,7 @@ became of it. Claims of an agent are decided one after another, each seeing what
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -162,10 +162,10 @@ class Memory:
         if claim.vector is None:
             return RetryLater(timedelta(0), "its words were known a moment ago and are not any more")
         seen = self._nearest(claim)
-        agreed = [(self._surviving(one.fact), one.similarity) for one in seen if self._may_confirm(one, event)]
+        agreed = [one for one in seen if self._may_confirm(one, event)]
         if agreed:
-            fact, similarity = max(agreed, key=lambda match: (match[0].active, match[1]))
-            return self._match(claim, fact, similarity=similarity, seen=seen)
+            best = max(agreed, key=lambda one: (self._surviving(one.fact).active, one.similarity))
+            return self._match(claim, best.fact, similarity=best.similarity, seen=seen)
         return self._store(claim, seen)
 
     def _may_confirm(self, candidate: Candidate, event: FactLearned) -> bool:
@@ -174,11 +174,15 @@ class Memory:
         return candidate.similarity >= self.kit.embedder.confirm_similarity
 
     def _same_words(self, claim: Claim) -> Fact | None:
-        """The fact these very words became; an active one before one that is not, the latest claimed before the others."""
+        """The row of these very words; one whose fact is active before one whose is not, the latest claimed before the others."""
         ids = self.by_words.get((claim.agent, claim.digest), set())
-        found = {self._surviving(self.facts[claim.agent, fact_id]) for fact_id in ids}
-        about_it = [fact for fact in found if is_about_the_same(fact, claim.event)]
-        return max(about_it, key=lambda fact: (fact.active, _nearness(fact, claim.event), fact.claimed_at, fact.claimed_by), default=None)
+        rows = [self.facts[claim.agent, fact_id] for fact_id in sorted(ids)]
+        about_it = [row for row in rows if is_about_the_same(self._surviving(row), claim.event)]
+        return max(about_it, key=lambda row: self._closeness(row, claim.event), default=None)
+
+    def _closeness(self, row: Fact, event: FactLearned) -> tuple[bool, int, datetime, str, bool]:
+        fact = self._surviving(row)
+        return fact.active, _nearness(fact, event), fact.claimed_at, fact.claimed_by, row.merged_into is None
 
     def _surviving(self, fact: Fact) -> Fact:
         while fact.merged_into is not None:
@@ -196,19 +200,21 @@ class Memory:
         is_alike = near.similarity >= self.kit.embedder.check_similarity
         return Candidate(fact, near.similarity, agree(fact.content, claim.event.content) if is_alike else None)
 
-    def _match(self, claim: Claim, fact: Fact, *, similarity: float, seen: Sequence[Candidate]) -> Ending:
+    def _match(self, claim: Claim, row: Fact, *, similarity: float, seen: Sequence[Candidate]) -> Ending:
+        """The claim is heard as one of `row`, and counts for the fact that row is part of."""
+        fact = self._surviving(row)
         if not fact.active:
             retired_at = fact.valid_to or fact.claimed_at
             if claim.event.occurred_at > retired_at and claim.vector is not None:
                 return self._store(claim, seen)
             if claim.event.occurred_at > retired_at:
                 return RetryLater(timedelta(0), "it is true again and has no vector yet")
-            self._hear(claim, fact, similarity, "mentioned")
+            self._hear(claim, row, similarity, "mentioned")
             return Done("mentioned", about=fact.fact_id, reason="it was claimed while that was still true", evidence=self._evidence(seen))
         confirmed = confirm(fact, claim.event)
         self.facts[fact.agent_id, fact.fact_id] = confirmed
         self.changed.add((fact.agent_id, fact.fact_id))
-        self._hear(claim, fact, similarity, "confirmed")
+        self._hear(claim, row, similarity, "confirmed")
         return Done(
             "confirmed",
             about=fact.fact_id,

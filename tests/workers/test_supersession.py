@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from events import FactLearned
-from nous.errors import Outage
-from providers.mind import NoAnswer
+from providers.mind import MindAway, NoAnswer
 from store import retries
 from tests.factories import a_fact_learned
 from tests.workers.conftest import Memory, ScriptedMind
@@ -171,7 +170,7 @@ async def test_an_assistant_never_retires_what_the_user_stated(memory: Memory, m
 # ── a mind that is away, wrong or unsure only delays ──────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("broken", [Outage("the model", "529"), NoAnswer("prose", 40, 4)], ids=["away", "nonsense"])
+@pytest.mark.parametrize("broken", [MindAway("529", 40, 4), NoAnswer("prose", 40, 4)], ids=["away", "nonsense"])
 async def test_without_an_answer_a_fact_waits_stored_and_is_settled_later(
     memory: Memory, mind: ScriptedMind, kit: Kit, broken: Exception
 ) -> None:

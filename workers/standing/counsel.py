@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from nous import clock
-from nous.errors import NousError, Outage
-from providers.mind import Claim, Judgement, NoAnswer, Pair
+from nous.errors import NousError
+from providers.mind import Claim, Judgement, MindAway, NoAnswer, Pair
 from store import answers, spending
 from store.answers import Answer, Asked
 from store.facts import Fact
@@ -67,7 +67,7 @@ def matter(one: Fact, other: Fact) -> Matter:
 
 
 async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answers.Pair, Answer | Open]:
-    """An answer for each pair, or why there is none yet. Raises Outage only for Postgres."""
+    """An answer for each pair, or why there is none yet. Raises Outage and Contended for Postgres alone."""
     wanted = {one.key: one for one in matters}
     model = kit.mind.model("relation")
     async with kit.database.read({agent for agent, _, _ in wanted}) as db:
@@ -110,11 +110,9 @@ class _Asking:
         await self._write_down()
         try:
             reply = await self.kit.mind.ask(question.about([one.as_pair() for one in self.matters]))
-        except NoAnswer as error:
+        except (NoAnswer, MindAway) as error:
             await self._spend(error.tokens_in, error.tokens_out)
-            return self._open(error, WAIT_FOR_SENSE)
-        except Outage as error:
-            return self._open(error, WAIT_FOR_AN_OUTAGE)
+            return self._open(error, WAIT_FOR_SENSE if isinstance(error, NoAnswer) else WAIT_FOR_AN_OUTAGE)
         return await self._keep(reply.answer.judgements, reply.tokens_in, reply.tokens_out, reply.milliseconds)
 
     def _open(self, error: NousError, wait: timedelta) -> dict[answers.Pair, Answer | Open]:

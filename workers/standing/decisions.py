@@ -1,0 +1,151 @@
+"""What a person decides of two facts: that both are true, or that they are two. It outranks every score and every mind, for ever.
+
+    restore  a fact that was retired is true beside the one that had retired it
+    split    a wording that had become part of another fact is a fact of its own
+
+Each relates texts, not rows, so no later mention of the same words undoes it. What is freed is looked at again: something else may
+have retired it meanwhile.
+"""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from events import Event, FactRestored, FactSplit, FactUnsettled
+from nous.errors import UserMistake
+from nous.text import content_hash
+from store import facts, mentions, relations, vectors
+from store.database import Read, Write
+from store.facts import Fact
+from store.keys import text_key
+from store.mentions import Mention
+from store.relations import Relation
+from store.vectors import Vector
+
+from . import settling
+from .settling import Change
+
+
+async def restore(db: Write, table: str, told: FactRestored) -> tuple[Change, tuple[Event, ...]]:
+    """Let a retired fact be true again beside the one that retired it. Raises UserMistake when it is not retired by that one."""
+    fact, beside = await _row(db, told.agent_id, told.fact_id), await _row(db, told.agent_id, told.beside)
+    if fact.superseded_by != beside.fact_id:
+        raise UserMistake(_not_retired(fact))
+    if fact.text_key == beside.text_key:
+        raise UserMistake(f"{fact.fact_id} and {beside.fact_id} are the same words, and one fact cannot be two")
+    await relations.put(db, [_decided(told, fact.text_key, beside.text_key)])
+    change = await _settled(db, table, told, {fact.text_key, beside.text_key})
+    return change, (_freed(told, fact.fact_id),)
+
+
+async def split(db: Write, table: str, told: FactSplit, *, vector: Vector | None) -> tuple[Change, tuple[Event, ...]]:
+    """Make a wording a fact of its own. `vector` is the wording's, needed where it was confirmed and never had a row.
+
+    Raises UserMistake when it is not part of that fact, or is the same words.
+    """
+    apart = await _row(db, told.agent_id, told.apart_from)
+    row = (await facts.by_key(db, {(told.agent_id, told.fact_id)})).get((told.agent_id, told.fact_id))
+    if row is None or row.merged_into != apart.fact_id:
+        row = await _made(db, table, told, apart, vector)
+    others = {key for key in await _texts(db, apart) if key != row.text_key}
+    await relations.put(db, [_decided(told, row.text_key, other) for other in sorted(others)])
+    change = await _settled(db, table, told, {row.text_key, *others})
+    return change, (_freed(told, row.fact_id), _freed(told, apart.fact_id))
+
+
+async def wording(db: Read, agent: str, fact: Fact, mention: UUID) -> Mention | None:
+    """What was published under this id and became part of `fact`, in other words than its own; None if nothing was."""
+    heard = (await mentions.of_facts(db, [fact.key]))[fact.key]
+    return next((one for one in heard if one.mention_id == mention and _text(one) != fact.text_key), None)
+
+
+async def _made(db: Write, table: str, told: FactSplit, apart: Fact, vector: Vector | None) -> Fact:
+    """A row for a wording that was confirmed; every mention in these words comes with it."""
+    heard = (await mentions.of_facts(db, [apart.key]))[apart.key]
+    found = next((one for one in heard if one.mention_id == told.fact_id), None)
+    if found is None:
+        raise UserMistake(f"{told.fact_id} is not part of {apart.fact_id}; nous explain fact {apart.fact_id} shows what is")
+    if _text(found) == apart.text_key:
+        raise UserMistake(f"{found.content!r} is what {apart.fact_id} says, word for word; the same words cannot be two facts")
+    if vector is None or await facts.by_text(db, told.agent_id, [_text(found)]):
+        raise UserMistake(f"{found.content!r} is another fact already; nous facts --all --agent {told.agent_id} shows it")
+    same = [one for one in heard if _text(one) == _text(found)]
+    made = _as_fact(same, told)
+    await facts.insert(db, [made])
+    await vectors.insert(db, table, [(made.agent_id, made.fact_id, vector)])
+    await mentions.move(db, told.agent_id, {one.event_id: made.fact_id for one in same})
+    return made
+
+
+def _as_fact(same: Sequence[Mention], told: FactSplit) -> Fact:
+    """The row of these mentions as it begins; settling counts them."""
+    first, last = same[0], same[-1]
+    return Fact(
+        agent_id=told.agent_id,
+        fact_id=told.fact_id,
+        content=first.content,
+        content_hash=content_hash(first.content),
+        subject=first.subject,
+        attribute=first.attribute,
+        provenance=first.provenance,
+        confidence=first.confidence,
+        source=first.source,
+        active=True,
+        superseded_by=None,
+        merged_into=None,
+        valid_from=first.occurred_at,
+        valid_to=None,
+        claimed_at=last.occurred_at,
+        claimed_by=last.event_id,
+        confirmation_count=len(same) - 1,
+        last_confirmed=last.occurred_at if len(same) > 1 else None,
+        created_at=told.occurred_at,
+        text_key=_text(first),
+        stored_by=first.event_id,
+        own_content=None,
+        disputes=None,
+        recorded_at=told.occurred_at,
+        recorded_by=told.event_id,
+    )
+
+
+async def _row(db: Read, agent: str, fact_id: UUID) -> Fact:
+    row = (await facts.by_key(db, {(agent, fact_id)})).get((agent, fact_id))
+    if row is None:
+        raise UserMistake(f"agent {agent!r} has no fact {fact_id}; nous facts --all --agent {agent} shows what there is")
+    return row
+
+
+async def _texts(db: Read, fact: Fact) -> set[bytes]:
+    """The texts of a fact and of all that is part of it."""
+    reached = await relations.reachable(db, fact.agent_id, {fact.text_key})
+    rows = await facts.by_text(db, fact.agent_id, reached)
+    return {row.text_key for row in rows if fact.fact_id in (row.fact_id, row.merged_into)}
+
+
+async def _settled(db: Write, table: str, told: Event, texts: Iterable[bytes]) -> Change:
+    change = await settling.find(db, told.agent_id, set(texts))
+    await settling.write(db, table, change, due_to=lambda _: told.event_id, now=told.occurred_at)
+    return change
+
+
+def _decided(told: FactRestored | FactSplit, one: bytes, other: bytes) -> Relation:
+    agent, low, high = relations.pair(told.agent_id, one, other)
+    return Relation(agent, low, high, "compatible", None, "person", None, None, told.reason, told.event_id, told.occurred_at)
+
+
+def _freed(told: Event, fact_id: UUID) -> FactUnsettled:
+    return FactUnsettled.following(told, of=str(fact_id), fact_id=fact_id, why="freed")
+
+
+def _text(mention: Mention) -> bytes:
+    return text_key(mention.content, mention.subject, mention.attribute)
+
+
+def _not_retired(fact: Fact) -> str:
+    if fact.active:
+        return f"{fact.fact_id} is true now, so there is nothing to restore"
+    if fact.merged_into:
+        return (
+            f"{fact.fact_id} was not retired: it is part of {fact.merged_into}; nous fact split {fact.fact_id} makes it a fact of its own"
+        )
+    return f"{fact.fact_id} is retired by {fact.superseded_by}; look again: nous explain fact {fact.fact_id}"
