@@ -178,14 +178,84 @@ async def subjects(db: Read, agents: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | None) -> list[Fact]:
-    """Facts for a person to read, oldest first; every agent's when `agent` is None (and the session is an overview)."""
+async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | None, as_of: datetime | None = None) -> list[Fact]:
+    """Facts for a person to read, oldest first; every agent's when `agent` is None (and the session is an overview).
+
+    With `as_of`, those that were true then, as far as is known now; with `inactive`, whatever was claimed by then.
+    """
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM heart.facts f WHERE (CAST(:agent AS text) IS NULL OR f.agent_id = :agent)"
-            " AND (f.active OR :inactive) ORDER BY f.agent_id, f.valid_from, f.fact_id LIMIT :limit"
+            f" AND {wanted(as_of)} ORDER BY {ORDER} LIMIT :limit"
         ),
-        {"agent": agent, "inactive": inactive, "limit": limit},
+        {"agent": agent, "inactive": inactive, "limit": limit, **({"as_of": as_of} if as_of else {})},
+    )
+    return [_fact(row) for row in rows]
+
+
+ORDER = "f.agent_id, f.valid_from, f.created_at, f.fact_id"
+"""Of facts `f` for a person to read: agent by agent in the order claimed, what was claimed at once in the order stored."""
+
+
+def wanted(as_of: datetime | None) -> str:
+    """Which facts `f` are listed, by the parameters `inactive` and `as_of`."""
+    if as_of is None:
+        return "(f.active OR :inactive)"
+    was_true = "f.merged_into IS NULL AND (f.valid_to > :as_of OR f.valid_to IS NULL AND f.active)"
+    return f"f.valid_from <= :as_of AND (:inactive OR {was_true})"
+
+
+async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Key]:
+    """The facts whose own ids are from `first` to `last`; of every agent when `agent` is None."""
+    rows = await db.execute(
+        text(
+            "SELECT agent_id, fact_id FROM heart.facts WHERE fact_id BETWEEN :first AND :last"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY 1, 2 LIMIT :limit"
+        ),
+        {"first": first, "last": last, "agent": agent, "limit": limit},
+    )
+    return [(row.agent_id, row.fact_id) for row in rows]
+
+
+async def agents(db: Read) -> list[str]:
+    """Every agent that has a fact; needs an overview."""
+    rows = await db.execute(text("SELECT DISTINCT agent_id FROM heart.facts ORDER BY 1"))
+    return [row.agent_id for row in rows]
+
+
+async def survivors(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
+    """For each of these facts the one it is part of now: itself, unless it was merged."""
+    rows = await by_key(db, keys)
+    into = await by_key(db, {(fact.agent_id, fact.merged_into) for fact in rows.values() if fact.merged_into})
+    return {key: into[fact.agent_id, fact.merged_into] if fact.merged_into else fact for key, fact in rows.items()}
+
+
+async def parts(db: Read, keys: Collection[Key]) -> list[tuple[Key, Key]]:
+    """Each of these facts and every row merged into one of them, with the one it is part of."""
+    rows = await db.execute(
+        text(
+            "WITH q AS (SELECT * FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id))"
+            " SELECT agent_id, fact_id, fact_id AS whole FROM q UNION ALL SELECT f.agent_id, f.fact_id, q.fact_id FROM q"
+            " JOIN heart.facts f ON f.agent_id = q.agent_id AND f.merged_into = q.fact_id"
+        ),
+        _pairs(keys),
+    )
+    return [((row.agent_id, row.fact_id), (row.agent_id, row.whole)) for row in rows]
+
+
+async def chain(db: Read, key: Key) -> list[Fact]:
+    """What this fact came to supersede, itself, and what superseded it, and so on: oldest first."""
+    agent, fact_id = key
+    rows = await db.execute(
+        text(
+            "WITH RECURSIVE before(fact_id) AS (SELECT CAST(:fact AS uuid) UNION SELECT f.fact_id FROM before"
+            "  JOIN heart.facts f ON f.agent_id = :agent AND f.superseded_by = before.fact_id),"
+            " after(fact_id) AS (SELECT CAST(:fact AS uuid) UNION SELECT f.superseded_by FROM after"
+            "  JOIN heart.facts f ON f.agent_id = :agent AND f.fact_id = after.fact_id AND f.superseded_by IS NOT NULL)"
+            f" SELECT {_COLUMNS} FROM heart.facts f WHERE f.agent_id = :agent"
+            f" AND f.fact_id IN (SELECT fact_id FROM before UNION SELECT fact_id FROM after) ORDER BY {ORDER}"
+        ),
+        {"agent": agent, "fact": fact_id},
     )
     return [_fact(row) for row in rows]
 

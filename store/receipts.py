@@ -21,6 +21,9 @@ Ending = Literal["done", "skip", "parked"]
 Key = tuple[str, str]
 """(agent_id, event_id), for one worker."""
 
+OPERATOR = "operator"
+"""The worker named in the receipts of what people decide."""
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -81,6 +84,36 @@ async def about(db: Read, agent: str, subject: UUID) -> list[Receipt]:
     rows = await db.execute(
         text(f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND about = :about ORDER BY seq"),
         {"agent": agent, "about": subject},
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def concerning(db: Read, agent: str, facts: Collection[UUID]) -> list[Receipt]:
+    """Every receipt of what happened to these facts of one agent, in the order it was written.
+
+    Those about one of them, those of an event that changed one, and those of a person's decision about one and another.
+    """
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND (about = ANY(CAST(:facts AS uuid[]))"
+            " OR event_id IN (SELECT v.recorded_by FROM heart.fact_versions v"
+            "   WHERE v.agent_id = :agent AND v.fact_id = ANY(CAST(:facts AS uuid[]))) AND jsonb_path_exists("
+            "   evidence, '$.changed[*] ? (@.fact_id == $facts[*])', jsonb_build_object('facts', CAST(:written AS jsonb)))"
+            " OR evidence ->> 'other' = ANY(SELECT jsonb_array_elements_text(CAST(:written AS jsonb)))) ORDER BY seq"
+        ),
+        {"agent": agent, "facts": list(facts), "written": json.dumps([str(one) for one in facts])},
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def of_events(db: Read, agents: Collection[str], event_ids: Collection[str]) -> list[Receipt]:
+    """Every receipt of these events of these agents, in the order it was written."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = ANY(CAST(:agents AS text[]))"
+            " AND event_id = ANY(CAST(:events AS text[])) ORDER BY agent_id, seq"
+        ),
+        {"agents": list(agents), "events": list(event_ids)},
     )
     return [_receipt(row) for row in rows]
 

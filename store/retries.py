@@ -158,6 +158,17 @@ async def waiting(db: Read) -> dict[str, Waiting]:
     return {row.worker: Waiting(count=row.waiting, reason=row.reason) for row in rows}
 
 
+async def for_a_mind(db: Read) -> dict[str, Waiting]:
+    """Of what waits at each worker, that which waits for a mind."""
+    rows = await db.execute(
+        text(
+            "SELECT worker, count(*) AS waiting, (array_agg(reason ORDER BY since))[1] AS reason"
+            " FROM bus.retries WHERE together GROUP BY worker ORDER BY min(since)"
+        )
+    )
+    return {row.worker: Waiting(count=row.waiting, reason=row.reason) for row in rows}
+
+
 async def _update(db: Write, retry: Retry, due_at: datetime, reason: str, *, uncounted: int) -> None:
     await db.execute(
         text(

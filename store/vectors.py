@@ -71,18 +71,12 @@ class Asking:
 
 async def neighbours(db: Read, table: str, asking: Sequence[Asking], *, limit: int) -> list[list[Near]]:
     """For each: the nearest other facts by content whatever their score, at most `limit` now true and `limit` retired after `at`."""
-    near = (
-        f"SELECT v.fact_id, v.vector <=> mine.vector AS distance FROM {table} v JOIN heart.facts f USING (agent_id, fact_id)"
-        " WHERE v.agent_id = q.agent_id AND v.fact_id <> q.fact_id"
-    )
+    near = f"SELECT v.fact_id, v.vector <=> mine.vector AS distance FROM {table} v"
+    others = "v.agent_id = q.agent_id AND v.fact_id <> q.fact_id"
     best = "ORDER BY distance, v.fact_id LIMIT :limit"
-    return await _near(
-        db,
-        table,
-        asking,
-        f"({near} AND v.current {best}) UNION ALL ({near} AND NOT v.current AND f.valid_to > q.at {best})",
-        {"limit": limit},
-    )
+    now = f"{near} WHERE {others} AND v.current {best}"
+    past = f"{near} JOIN heart.facts f USING (agent_id, fact_id) WHERE {others} AND NOT v.current AND f.valid_to > q.at {best}"
+    return await _near(db, table, asking, f"({now}) UNION ALL ({past})", {"limit": limit})
 
 
 async def namesakes(db: Read, table: str, asking: Sequence[Asking], subjects: Sequence[Sequence[str]], *, limit: int) -> list[list[Near]]:

@@ -12,12 +12,14 @@ import numpy as np
 
 from events import CensorTriggered, EpisodeClosed, FactLearned
 from nous.text import content_hash
+from store.answers import Asked
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
 from store.facts import Fact
 from store.keys import text_key
 from store.mentions import Mention
 from store.outbox import Letter
 from store.receipts import Receipt
+from store.relations import Relation
 from store.retries import Retry
 from store.vectors import Vector
 
@@ -162,6 +164,40 @@ def a_retry(**over: Any) -> Retry:
 def a_letter(**over: Any) -> Letter:
     fields: dict[str, Any] = {"agent_id": AGENT, "event_id": f"event-{next(_numbers)}", "stream": "fact_stored", "body": b"{}"}
     return Letter(**fields | over)
+
+
+def a_relation(**over: Any) -> Relation:
+    """Two texts that are compatible, as a mind said."""
+    fields: dict[str, Any] = {
+        "agent_id": AGENT,
+        "low_key": b"1",
+        "high_key": b"2",
+        "relation": "compatible",
+        "richer_key": None,
+        "decided_by": "mind",
+        "model": "a-model",
+        "prompt": "relation-1",
+        "reason": "Both can be true.",
+        "event_id": f"event-{next(_numbers)}",
+        "recorded_at": NOON,
+    }
+    return Relation(**fields | over)
+
+
+def a_question(**over: Any) -> Asked:
+    """A question about two texts, on its way to a mind."""
+    fields: dict[str, Any] = {
+        "agent_id": AGENT,
+        "older_key": b"1",
+        "newer_key": b"2",
+        "prompt": "relation-1",
+        "model": "a-model",
+        "worker": "supersession_checker",
+        "older": words(),
+        "newer": words(),
+        "asked_at": NOON,
+    }
+    return Asked(**fields | over)
 
 
 def a_vector(seed: int | None = None, dimension: int = DIMENSION) -> Vector:

@@ -68,7 +68,7 @@ def _stsb(row: Row) -> Relation | None:
     return "same" if row["score"] == 5 else "differ" if row["score"] <= 3 else None
 
 
-def _answered(row: Row) -> tuple[str, str]:
+def answered(row: Row) -> tuple[str, str]:
     question = row["q"].rstrip("?")
     return f"{question}? {row['old']}.", f"{question}? {row['new']}."
 
@@ -85,7 +85,7 @@ SETS = (
     PairSet("breaking_nli", _labelled(frozenset({"same?"}))),
     PairSet("locomo_near", _labelled(frozenset({"same"}))),
     PairSet("fever_edits", _differ),
-    PairSet("situatedqa_updates", _differ, _answered),
+    PairSet("situatedqa_updates", _differ, answered),
     PairSet("beam_updates", _differ),
     PairSet("beam_compatible", _differ),
 )

@@ -18,6 +18,8 @@ from events import (
     EpisodeClosed,
     Event,
     FactLearned,
+    FactRestored,
+    FactSplit,
 )
 from events.wire import MAX_CLOCK_AHEAD
 
@@ -27,6 +29,8 @@ FROM_OUTSIDE: Mapping[type[Event], str] = {
     CensorTriggered: "agents",
     CensorAdded: "`nous censor add`",
     CensorRelaxed: "`nous censor relax`",
+    FactRestored: "`nous fact restore`",
+    FactSplit: "`nous fact split`",
 }
 
 EXAMPLES: Mapping[type[Event], dict[str, object]] = {

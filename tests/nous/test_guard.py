@@ -209,8 +209,57 @@ On October 15, 2000 people came | On October 15 2000 people came
 Let's eat, Grandma | Let's eat Grandma
 The employees, who work remotely, get more | The employees who work remotely get more
 I thank my parents, Ayn Rand, and God | I thank my parents, Ayn Rand and God
-He left, and she came | He left and she came
 When he ate, the dog, a big one, barked | When he ate the dog, a big one, barked
+# commas that part a list or a compound
+She likes chocolate, milk and coffee | She likes chocolate milk and coffee
+She works with Ali, Hassan and Omar | She works with Ali Hassan and Omar
+She works with Ali, Hassan today | She works with Ali Hassan today
+she works with ali, hassan today | she works with ali hassan today
+The pizza has ham, cheese and tomato sauce on it | The pizza has ham cheese and tomato sauce on it
+They visited China, Airlines and more | They visited China Airlines and more
+He has a sales, manager and boss role | He has a sales manager and boss role
+He met the old, men and women | He met the old men and women
+She likes cats, feeding birds and tea | She likes cats feeding birds and tea
+The teams are Ann and Bo, and Cy and Di | The teams are Ann and Bo and Cy and Di
+She likes tea, and milk or rum | She likes tea and milk or rum
+# that call somebody
+Let's eat, my old friend | Let's eat my old friend
+Let's eat, you fool | Let's eat you fool
+Time to eat, Emily | Time to eat Emily
+You should call, Anna Smith | You should call Anna Smith
+Bob, come here at once | Bob come here at once
+Anna, the manager is late | Anna the manager is late
+Thank you, doctor | Thank you doctor
+# that say of all what is else said of some
+The cars, which are red, were sold | The cars which are red were sold
+The workers, hired in May, get more | The workers hired in May get more
+The boys, in the park, play football | The boys in the park play football
+# that say who does it, and to whom
+He stopped, smoking a pipe | He stopped smoking a pipe
+She saw Bob, walking home | She saw Bob walking home
+The boss, asked to leave | The boss asked to leave
+Anna, sent to Oslo in May | Anna sent to Oslo in May
+They told Anna, the manager, everything | They told Anna the manager everything
+She asked Bob, who is late | She asked Bob who is late
+She asked the boss, if he is late | She asked the boss if he is late
+I told Bob, that is bad | I told Bob that is bad
+The manager of Oslo, says Alice, is late | The manager of Oslo says Alice is late
+# how far a word reaches
+She did not call, so he left | She did not call so he left
+Do not call, and wait | Do not call and wait
+He is, not surprisingly, late for it | He is not surprisingly late for it
+She is, too, tall for it | She is too tall for it
+He is, like Bob, rich and old | He is like Bob rich and old
+He forgot, to be fair, the dog | He forgot to be fair the dog
+# between numbers
+In room 5, people wait for the boss | In room 5 people wait for the boss
+# in other languages
+Wir essen, Opa | Wir essen Opa
+Er versprach, ihm zu helfen | Er versprach ihm, zu helfen
+Vamos a comer, niños | Vamos a comer niños
+No, quiero ir | No quiero ir
+Non, merci de venir | Non merci de venir
+Él vino, solo | Él vino solo
 # signs
 The CSV delimiter is ; | The CSV delimiter is ,
 He runs rm -rf . | He runs rm -rf ..
@@ -220,6 +269,10 @@ Run git add . now | Run git add. now
 The range is [0,1) | The range is [0,1]
 He calls save! on it | He calls save on it
 The prefix is ! | The prefix is .
+n is 5! | n is 5
+Compute 100! | Compute 100
+She has read pages 1, 2, 3... | She has read pages 1, 2, 3
+Add all of it with git add . | Add all of it with git add
 It is gross - tax | It is gross tax
 The plan is ready — a good one | The plan is ready a good one
 The default is [] | The default is ()
@@ -238,6 +291,20 @@ Her favourite book is “War and Peace” | Her favourite book is War and Peace
 The PIN is on it | The pin is on it
 She bought RAM for it | She bought ram for it
 Her secret is Bob | Her secret is bob
+The token for Bob is Hunter | The token for Bob is hunter
+She uses the token Hunter | She uses the token hunter
+She uses Hunter as user name there | She uses hunter as user name there
+Hunter is her secret | hunter is her secret
+The code starts with Ab | The code starts with ab
+The door code he uses: Blue | The door code he uses: blue
+the password is hunter and it works | The password is Hunter and it works
+they took 5 ml of it before bed | They took 5 ML of it before bed
+ich habe sie gestern in Oslo gesehen | Ich habe Sie gestern in Oslo gesehen
+please call getuser first in the test | Please call getUser first in the test
+please edit src/foo.py in the repo | Please edit src/Foo.py in the repo
+The CO level is high | The Co level is high
+The size is given in MB | The size is given in Mb
+The variable AB1 is set | The variable ab1 is set
 It holds 5 ML | It holds 5 ml
 It has 512 MiB | It has 512 Mib
 # look-alikes
@@ -245,6 +312,35 @@ She uses PayPal | She uses PаyPal
 """
 
 MUST_AGREE = """
+# commas that only breathe
+He left, and she came | He left and she came
+She is late, but he is not | She is late but he is not
+She lives in Oslo, Norway, with her dog | She lives in Oslo Norway with her dog
+She moved to Austin, Texas in May | She moved to Austin Texas in May
+The senator, a veteran of the war, spoke | The senator a veteran of the war spoke
+Anna, who lives in Oslo, likes tea | Anna who lives in Oslo likes tea
+Her dog, which is old, sleeps a lot | Her dog which is old sleeps a lot
+However, it is safe to use | However it is safe to use
+After the meeting, the team went home | After the meeting the team went home
+If it rains, they stay at home | If it rains they stay at home
+The user sat by the sea, drinking tea | The user sat by the sea drinking tea
+"The plan is safe," Anna said | "The plan is safe" Anna said
+On May 21, the team moved to Oslo | On May 21 the team moved to Oslo
+Bob Lee, 34, was hired by the team | Bob Lee 34 was hired by the team
+The user has a dog, too | The user has a dog too
+They were running, jumping and kicking the ball | They were running jumping and kicking the ball
+She moved in on May 3, 2014, with her dog | She moved in on May 3 2014 with her dog
+The index closed at 1,674.35 on Monday | The index closed at 1674.35 on Monday
+They sold 198,000 of them | They sold 198000 of them
+Er sagt, dass er kommt | Er sagt dass er kommt
+Es tarde, pero viene | Es tarde pero viene
+Он знает, что она дома | Он знает что она дома
+# a text in one case only
+the user moved to the us with her dog | The user moved to the US with her dog
+THE USER MOVED TO US LAST WEEK | The user moved to US last week
+the user works in it at a bank | The user works in IT at a bank
+A report of the WHO says so | a report of the who says so
+the book of george m. robeson is old | The book of George M. Robeson is old
 The boat is blue today | The boat, is blue today
 On Mondays, the shop is closed | On Mondays the shop is closed
 # casing, punctuation, spacing, Unicode form
@@ -262,6 +358,13 @@ The plan is ready — a good one | The plan is ready, a good one
 It runs `make_tea()` daily | It runs make_tea() daily
 Backups✅ | Backups ✅
 The user’s dog is old | The user's dog is old
+“"I am ill," Anna said.” | "I am ill," Anna said.
+The user lives in Oslo . | The user lives in Oslo!
+The team has 5! | The team has 5
+It rose by 18%! | It rose by 18%
+A code review takes Anna a day | a code review takes anna a day
+The key vote was on Monday | the key vote was on monday
+Her 30-year plan costs $5 a day | HER 30-YEAR PLAN COSTS $5 A DAY
 # English: articles, contractions, said that, spelling, open compounds
 The user likes tea | User likes tea
 A user wants an answer from the team | The user wants the answer from a team

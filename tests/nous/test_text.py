@@ -49,6 +49,16 @@ ONE_WORDING = [
     ("quotes about a sentence with a number", "“She has 5 cats, all grey.”", "She has 5 cats, all grey"),
     ("the two letters i of Turkish", "IŞIK yandı", "ışık yandı"),
     ("an ordinal", "the 5TH floor", "the 5th floor"),
+    ("a compound with a number", "a 30-YEAR plan", "a 30-year plan"),
+    ("an initial", "George M. Robeson", "george m. robeson"),
+    ("an acronym with stops", "the U.S. army", "the u.s. army"),
+    ("letters that are no word", "uses Windows XP", "uses windows xp"),
+    ("a model", "plays on a PS4", "plays on a ps4"),
+    ("the name of a host", "told Example.org", "told EXAMPLE.ORG"),
+    ("a key that is none", "The key vote was on Monday", "the key vote was on monday"),
+    ("quotes about quotes", '"She said "I am ill" twice"', 'She said "I am ill" twice'),
+    ("a sentence cut up into words", "She lives in Oslo .", "She lives in Oslo"),
+    ("an exclamation mark behind a count", "The team has 5!", "The team has 5"),
 ]
 
 TWO_WORDINGS = [
@@ -128,6 +138,14 @@ TWO_WORDINGS = [
     ("a short word in capitals", "The PIN is here", "The pin is here"),
     ("a single letter", "uses C daily", "uses c daily"),
     ("a secret", "Her secret is Bob", "Her secret is bob"),
+    ("a token", "uses the token Hunter", "uses the token hunter"),
+    ("a user name", "uses Hunter as user name", "uses hunter as user name"),
+    ("a code behind its colon", "the code he uses: Blue", "the code he uses: blue"),
+    ("a model that is a value", "set to AB1", "set to ab1"),
+    ("monoxide and cobalt", "the CO level", "the Co level"),
+    ("a factorial that is computed", "Compute 100!", "Compute 100"),
+    ("pages that go on", "pages 1, 2, 3...", "pages 1, 2, 3"),
+    ("a folder in a sentence", "Add it with git add .", "Add it with git add"),
     ("a picture", "done ✅", "done ❌"),
     ("a skin tone", "👍🏽", "👍🏿"),
     (

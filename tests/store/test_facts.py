@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from nous.text import content_hash
@@ -117,7 +118,7 @@ async def test_two_active_facts_of_an_agent_never_say_the_same_of_the_same(db: W
             a_fact(agent_id="a", content=words, active=False),
         ],
     )
-    with pytest.raises(IntegrityError, match="uq_facts_active_claim"):
+    with pytest.raises(IntegrityError, match="uq_facts_active_text"):
         await facts.insert(db, [a_fact(agent_id="a", content="tea at  FOUR")])
 
 
@@ -137,15 +138,20 @@ async def test_the_table_refuses_a_fact_that_cannot_be(db: Write, over: dict[str
     await facts.insert(db, [other])
     fields = {name: other.fact_id if value is ... else value for name, value in over.items()}
     with pytest.raises(IntegrityError, match=constraint):
-        await facts.insert(db, [a_fact(agent_id="a", **fields)])
-        await db.execute(text("SET CONSTRAINTS ALL IMMEDIATE"))
+        await insert_as_at_commit(db, a_fact(agent_id="a", **fields))
+
+
+async def insert_as_at_commit(db: Write, fact: Fact) -> None:
+    """What a fact points to may come later in the transaction, and is looked for at its end."""
+    await facts.insert(db, [fact])
+    await db.execute(text("SET CONSTRAINTS ALL IMMEDIATE"))
 
 
 async def test_a_fact_is_never_superseded_by_another_agent_s(db: Write) -> None:
     foreign = a_fact(agent_id="b")
     await facts.insert(db, [foreign])
     with pytest.raises(IntegrityError, match="fk_facts_superseded_by"):
-        await facts.insert(db, [a_fact(agent_id="a", active=False, superseded_by=foreign.fact_id)])
+        await insert_as_at_commit(db, a_fact(agent_id="a", active=False, superseded_by=foreign.fact_id))
 
 
 # ── mentions ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

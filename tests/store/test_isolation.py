@@ -12,16 +12,16 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from nous.embedded import Stack
 from nous.text import content_hash
-from store import censors, embedders, facts, mentions, receipts, vectors
+from store import answers, censors, embedders, facts, mentions, receipts, relations, vectors
 from store.database import Database, Read
 from store.migrate import migrate
-from tests.factories import a_censor, a_fact, a_mention, a_receipt, a_vector
+from tests.factories import a_censor, a_fact, a_mention, a_question, a_receipt, a_relation, a_vector
 from tests.store.conftest import a_database, run
 
 ONE_ID = a_censor().censor_id  # both agents use it
 WORDS = "The safe is behind the painting."
 WITHOUT_AGENT = {"heart.embedders"}
-QUEUES = {"bus.retries", "bus.outbox", "bus.alembic_version"}  # the machine's own, read for no agent
+QUEUES = {"bus.retries", "bus.outbox", "bus.spending", "bus.alembic_version"}  # the machine's own, read for no agent
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,8 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await vectors.insert(db, table, [(agent, fact.fact_id, a_vector(1))])
             await censors.insert(db, a_censor(agent_id=agent, censor_id=ONE_ID))
             await receipts.insert(db, [a_receipt(agent_id=agent, event_id="event", about=ONE_ID)])
+            await relations.put(db, [a_relation(agent_id=agent)])
+            await answers.ask(db, [a_question(agent_id=agent)])
     yield database
     await database.close()
 
@@ -45,11 +47,11 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
 @pytest.fixture(scope="module")
 async def guarded(populated: Database, database_url: str) -> AsyncIterator[list[str]]:
     connection = await asyncpg.connect(database_url)
-    yield [table for table in await relations(connection) if table not in WITHOUT_AGENT | QUEUES]
+    yield [table for table in await tables(connection) if table not in WITHOUT_AGENT | QUEUES]
     await connection.close()
 
 
-async def relations(owner: asyncpg.Connection, where: str = "true") -> list[str]:
+async def tables(owner: asyncpg.Connection, where: str = "true") -> list[str]:
     """Tables and views of ours."""
     found = await owner.fetch(
         "SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -62,8 +64,8 @@ async def relations(owner: asyncpg.Connection, where: str = "true") -> list[str]
 
 
 async def test_every_table_of_an_agent_s_memory_has_forced_row_level_security(owner: asyncpg.Connection) -> None:
-    forced = await relations(owner, "c.relrowsecurity AND c.relforcerowsecurity")
-    everything = await relations(owner)
+    forced = await tables(owner, "c.relrowsecurity AND c.relforcerowsecurity")
+    everything = await tables(owner)
     assert set(everything) - set(forced) == WITHOUT_AGENT | QUEUES, "a new table says whose it is and is guarded (see _guard)"
     assert {"heart.facts", "heart.fact_mentions", "heart.censors", "bus.receipts"} < set(forced)
 
@@ -89,9 +91,9 @@ async def test_the_vectors_of_an_embedder_that_comes_later_are_guarded_too(stack
     async with a_database(stack, template) as url:
         owner = await asyncpg.connect(url)
         await migrate(url, embedder="another", dimension=8)
-        made = await relations(owner, "c.relname LIKE 'vectors%'")
+        made = await tables(owner, "c.relname LIKE 'vectors%'")
         assert len(made) == 2
-        assert made == await relations(owner, "c.relname LIKE 'vectors%' AND c.relrowsecurity AND c.relforcerowsecurity")
+        assert made == await tables(owner, "c.relname LIKE 'vectors%' AND c.relrowsecurity AND c.relforcerowsecurity")
         await owner.close()
 
 
@@ -302,7 +304,7 @@ async def test_a_role_owns_nothing_is_no_member_of_another_and_bypasses_nothing(
 
 
 async def test_an_operator_looks_at_everything_and_changes_nothing(owner: asyncpg.Connection, populated: Database) -> None:
-    for table in await relations(owner, "c.relname <> 'alembic_version'"):
+    for table in await tables(owner, "c.relname <> 'alembic_version'"):
         assert await owner.fetchval("SELECT has_table_privilege('nous_operator', $1, 'SELECT')", table), table
         assert not await owner.fetchval("SELECT has_table_privilege('nous_operator', $1, 'INSERT, UPDATE, DELETE, TRUNCATE')", table), table
     with pytest.raises(DBAPIError, match="read-only transaction"):

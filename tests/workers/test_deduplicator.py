@@ -14,8 +14,11 @@ from events import FactLearned
 from nous.text import content_hash
 from store import mentions
 from store.facts import Fact
+from store.mentions import Said
 from tests.workers.conftest import Bench, ScriptedEmbedder
 from workers.deduplicator import Claim, _new_fact, confirm
+from workers.standing import trust
+from workers.standing.slots import moment
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OLD = "The shop opens at nine on Mondays"
@@ -353,15 +356,29 @@ CLAIMS = [
 ]
 
 
+ARRIVAL: dict[str, Any] = {
+    "fact_id": uuid.UUID(int=0),
+    "created_at": NOON,
+    "source": None,
+    "stored_by": "",
+    "recorded_at": NOON,
+    "recorded_by": "",
+}
+"""What depends on which claim came first."""
+
+
 def test_any_order_of_the_same_claims_confirms_to_the_same_row() -> None:
     tied = [*CLAIMS, learned(OLD, event_id="f", provenance="assistant_derived", confidence=0.2, occurred_at=NOON)]
     assistants = [claim for claim in tied if claim.provenance == "assistant_derived"]
     for claims in (tied, assistants):
-        rows = {
-            replace(reduce(confirm, rest, new_fact(first)), fact_id=uuid.UUID(int=0), created_at=NOON, source=None)
-            for first, *rest in itertools.permutations(claims)
-        }
+        rows = {replace(reduce(confirm, rest, new_fact(first)), **ARRIVAL) for first, *rest in itertools.permutations(claims)}
         assert len(rows) == 1
+        [row] = rows
+        assert (row.provenance, row.confidence) == trust.of(sorted(map(said, claims), key=moment)), "settling counts the same"
+
+
+def said(event: FactLearned) -> Said:
+    return Said(event.event_id, event.fact_id, event.fact_id, event.occurred_at, event.provenance, event.confidence)
 
 
 def new_fact(event: FactLearned) -> Fact:
