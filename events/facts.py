@@ -19,7 +19,7 @@ from pydantic import Field
 from .base import Confidence, Content, Count, Event, Moment, Provenance, ShortText, stated
 from .identity import derived
 
-Unsettling = Literal["claimed_again", "retired_another", "freed"]
+Unsettling = Literal["claimed_again", "retired_another", "freed", "asked_again"]
 """Why a fact is looked at again."""
 
 
@@ -82,7 +82,9 @@ class FactUnsettled(Event):
     """How a fact stands to others is to be looked at again."""
 
     fact_id: UUID = Field(description="The fact.")
-    why: Unsettling = Field(description="What happened: it was claimed again, it retired another, or a person freed it.")
+    why: Unsettling = Field(
+        description="What happened: it was claimed again, it retired another, a person freed it, or asks another mind about it."
+    )
 
 
 class FactRestored(Event):

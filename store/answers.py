@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import text
 
@@ -75,6 +76,10 @@ _GIVEN = {
     "milliseconds": "integer",
     "answered_at": "timestamptz",
 }
+_STILL = (  # nobody else could tell since
+    "NOT EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id"
+    " AND r.low_key = least(a.older_key, a.newer_key) AND r.high_key = greatest(a.older_key, a.newer_key))"
+)
 _ANSWER = {name: _ASKED[name] for name in _KEY} | _GIVEN
 
 
@@ -121,13 +126,27 @@ async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) ->
     return {(row.agent_id, row.older_key, row.newer_key): _answer(row) for row in rows}
 
 
+async def unsure(db: Read, *, model: str, agent: str | None) -> list[tuple[str, UUID]]:
+    """The active facts, by (agent_id, fact_id), that some mind could not tell about and this one was not asked; needs an overview."""
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT f.agent_id, f.fact_id FROM bus.answers a"
+            " JOIN heart.facts f ON f.agent_id = a.agent_id AND f.text_key = a.newer_key AND f.active"
+            f" WHERE a.relation = 'unsure' AND {_STILL} AND (CAST(:agent AS text) IS NULL OR a.agent_id = :agent)"
+            "  AND NOT EXISTS (SELECT FROM bus.answers b WHERE b.agent_id = a.agent_id AND b.older_key = a.older_key"
+            "   AND b.newer_key = a.newer_key AND b.model = :model AND b.relation IS NOT NULL) ORDER BY 1, 2"
+        ),
+        {"model": model, "agent": agent},
+    )
+    return [(row.agent_id, row.fact_id) for row in rows]
+
+
 async def count_unsure(db: Read) -> int:
     """How many pairs no mind could tell about, and no person or other mind did since; needs an overview."""
     counted = await db.execute(
         text(
             "SELECT count(DISTINCT (a.agent_id, least(a.older_key, a.newer_key), greatest(a.older_key, a.newer_key))) FROM bus.answers a"
-            " WHERE a.relation = 'unsure' AND NOT EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id"
-            " AND r.low_key = least(a.older_key, a.newer_key) AND r.high_key = greatest(a.older_key, a.newer_key))"
+            f" WHERE a.relation = 'unsure' AND {_STILL}"
         )
     )
     return int(counted.scalar_one())

@@ -25,7 +25,7 @@ PATIENCE = 10  # time limits for a page: several questions to a mind, one after 
 
 async def consider(events: Sequence[FactStored], kit: Kit) -> Sequence[Considered]:
     """Each new fact with its candidates, and what the mind says of each pair."""
-    return await check.consider(events, kit, worker=worker.name, gated=False)
+    return await check.consider(events, kit, worker=worker.name)
 
 
 async def supersede(db: Write, jobs: Sequence[Job[FactStored, Considered]], kit: Kit) -> Sequence[Ending]:

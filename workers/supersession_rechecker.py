@@ -2,10 +2,11 @@
 
     fact_unsettled ─┬─ claimed again ────▶ nothing is asked: its new time alone may change what stands
                     ├─ retired another ──▶ compared with the next of its subject, until nothing is retired any more
-                    └─ freed by a person ▶ compared with what stands at the head of its chain
+                    ├─ freed by a person ▶ compared with what stands at the head of its chain
+                    └─ asked again ──────▶ another mind is asked what no mind could tell
 
-It does what the supersession checker does, for facts that were checked before: only likely twins and facts of the same subject are
-asked about.
+It does what the supersession checker does, for facts that were checked before: unless another mind is wanted, only likely twins and
+facts of the same subject are asked about.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ PATIENCE = 10
 
 async def consider(events: Sequence[FactUnsettled], kit: Kit) -> Sequence[Considered]:
     """Each fact with its candidates, and what the mind says of each pair."""
-    return await check.consider(events, kit, worker=worker.name, gated=True)
+    return await check.consider(events, kit, worker=worker.name)
 
 
 async def look_again(db: Write, jobs: Sequence[Job[FactUnsettled, Considered]], kit: Kit) -> Sequence[Ending]:

@@ -4,7 +4,7 @@ Most real updates score below every threshold for twins (0.57 to 0.87 on MiniLM,
 that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,15 +31,15 @@ class Candidate:
     why: Why
 
 
-async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: bool) -> list[list[Candidate]]:
-    """For each of these facts its candidates, the most telling first. `gated`, only likely twins and those of the same subject."""
+async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: Collection[Fact] = ()) -> list[list[Candidate]]:
+    """For each of these facts its candidates, the most telling first; for those `gated` only likely twins and those of the same subject."""
     wanted = [Asking(fact.agent_id, fact.fact_id, fact.valid_from) for fact in asking]
     near = await vectors.neighbours(db, kit.registered.table, wanted, limit=CANDIDATES)
     named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking), limit=CANDIDATES)
     keys = {(fact.agent_id, one.fact_id) for fact, ones in zip(asking, _joined(near, named), strict=True) for one in ones}
     rows = await facts.by_key(db, keys)
     return [
-        _ranked(fact, nearest, namesakes, rows, check_similarity=kit.embedder.check_similarity, gated=gated)
+        _ranked(fact, nearest, namesakes, rows, check_similarity=kit.embedder.check_similarity, gated=fact in gated)
         for fact, nearest, namesakes in zip(asking, near, named, strict=True)
     ]
 

@@ -61,11 +61,12 @@ class Considered:
 # ── think ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def consider(events: Sequence[Checked], kit: Kit, *, worker: str, gated: bool) -> list[Considered]:
-    """Each event's fact with its candidates and an answer for each pair. `gated`, only likely twins and facts of the same subject."""
+async def consider(events: Sequence[Checked], kit: Kit, *, worker: str) -> list[Considered]:
+    """Each event's fact with its candidates and an answer for each pair."""
     async with kit.database.read({event.agent_id for event in events}) as db:
         rows = await _with_survivors(db, {(event.agent_id, event.fact_id) for event in events})
         asked = [rows[event.agent_id, event.fact_id] for event in events if _is_compared(event, rows)]
+        gated = {rows[event.agent_id, event.fact_id] for event in events if _is_gated(event) and _is_compared(event, rows)}
         found = dict(zip(asked, await candidates.find(db, kit, asked, gated=gated), strict=True)) if asked else {}
         known = await _known(db, found)
     wanted = [Considered(fact, [_compared(fact, one, known) for one in ones]) for fact, ones in found.items()]
@@ -83,6 +84,11 @@ def _is_compared(event: Checked, rows: dict[Key, Fact]) -> bool:
     """A claim made again brings no new pair: what it changes follows from what is known."""
     is_there = (event.agent_id, event.fact_id) in rows
     return is_there and not (isinstance(event, FactUnsettled) and event.why == "claimed_again")
+
+
+def _is_gated(event: Checked) -> bool:
+    """Whether the nearest of other subjects were asked about already, and would only cost another question."""
+    return isinstance(event, FactUnsettled) and event.why != "asked_again"
 
 
 async def _with_survivors(db: Read, keys: set[Key]) -> dict[Key, Fact]:

@@ -123,6 +123,7 @@ class Slot:
         self.relations = [one for one in relations if one.low_key in first and one.high_key in first]
         self.classes = classes(first, self.relations)
         self.rivals = self._rivals()
+        self.refining = [one for one in self.relations if one.relation == "refines" and one.richer_key]
 
     def class_of(self, claim: Said) -> int:
         """The class of what was claimed."""
@@ -254,9 +255,9 @@ class Homes:
         """The survivor in the richest wording of its stretch; an assistant's never replaces a user's."""
         own = _in_own_words(survivor)
         keys = {self.rows[row].text_key: row for row in reversed(stretch.rows)}
-        inside = [one for one in self.slot.relations if one.relation == "refines" and one.low_key in keys and one.high_key in keys]
-        richer = {one.richer_key for one in inside if one.richer_key} & keys.keys()
-        poorer = {key for one in inside if one.richer_key for key in (one.low_key, one.high_key) if key != one.richer_key}
+        inside = [one for one in self.slot.refining if one.low_key in keys and one.high_key in keys]
+        richer = {one.richer_key for one in inside}
+        poorer = {key for one in inside for key in (one.low_key, one.high_key) if key != one.richer_key}
         fit = [row for row in stretch.rows if self.rows[row].text_key in richer - poorer and self._may_word(row, survivor)]
         if not fit or fit[0] == survivor.fact_id:
             return own
