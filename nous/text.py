@@ -70,32 +70,48 @@ _CATEGORY = {code: unicodedata.category(chr(code)) for first, end in _BLOCKS for
 _LETTER = f"(?:[^\\W\\d_]|[{_ranges(code for code, category in _CATEGORY.items() if category[0] == 'M')}])"
 WORD = re.compile(f"{_LETTER}++(?:['\\-]{_LETTER}++)*+")
 # A bullet stands before words; before a number, a sign or a single letter it may be a minus.
-_BULLET = re.compile(f'[-*•·‣▪●○–—] (?="?{_LETTER}{{2}}|[AaI] {_LETTER}{{2}})')
+_BULLET = re.compile(f"[-*•·‣▪●○–—] (?=\"? ?(?:{_LETTER}{{2}}|[AaI] {_LETTER}{{2}}|[Ii]'{_LETTER}|[Uu]\\.[KNSkns]\\.))")
 _PLAIN_WORDS = re.compile(f"{WORD.pattern}(?: {WORD.pattern})*+")
 _PLAIN_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:'\\-、。।۔])++")
 _ORDINARY_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:?!'\"()\\-–—、。।۔¡¿$€£%&「」『』《》])++")
 _STOPPED = re.compile(f"(?:{_LETTER}|[\\d)\\]}}\"'`%+#°»」』》])$")
-_ENDING = re.compile(f"(?:^|[ \"'(—,、。¡¿\\-]|(?<=[^\\x00-\\u0dff])){WORD.pattern}[)\"'」』》]*$")
-_CASELESS_MIXTURE = re.compile(r"\d[\d.,:]*(?:st|nd|rd|th|am|pm|kg|cm|km|lbs?|oz|ft|hz|khz|ghz|kwh|kmh|mph)|[12]\d\d0s", re.IGNORECASE)
+_ENDING = re.compile(f"(?:^|[ \"'(—,、。¡¿\\-]|(?<=[^\\x00-\\u0dff])){WORD.pattern}(?:[)\"'」』》]*|[.!?]?[\"']+)$")
 _UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff]")
 _CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
 
 # Where case is the meaning: it is then kept in the whole text.
 _CASE_IS_CONTENT = re.compile(
-    r"pass ?(?:word|phrase|code|key)|api.?key|case.?sensitiv|capitali[sz]|upper.?case|lower.?case|passwort|kennwort|mot de passe|contraseñ"
-    r"|(?<![a-z])(?:secret|token|key|code|user ?name|invite|licen[cs]e)s?(?![a-z])"
-    r"|senha|parola|пароль|κωδικ|şifre|hasło|密码|密碼|口令|パスワード|비밀번호|암호|رمز|כלי?סמ|סיסמ|पासवर्ड|รหัสผ่าน|mật khẩu"
+    r"pass ?(?:word|phrase|code|key)|api.?key|case.?sensitiv|capitali[sz](?![mt])|upper.?case|lower.?case|passwort|kennwort|mot de passe"
+    r"|contraseñ|senha|parola|пароль|κωδικ|şifre|hasło|密码|密碼|口令|パスワード|비밀번호|암호|رمز|כלי?סמ|סיסמ|पासवर्ड|รหัสผ่าน|mật khẩu"
 )
+# So it is where one of these is given its value (`the token is Hunter`), but not in `a key vote` and `the code review`.
+_KEYED = r"(?<![a-z])(?:secret|token|key|code|user ?name|invite|licen[cs]e)s?(?![a-z])"
+_OWNED = r"(?:an?|the|her|his|its|their|my|our|your)"
+_NO_VALUE = (
+    r"(?:a|an|the|that|this|what|whether|why|how|when|where|in|on|at|by|to|for|of|with|from|not|no|been|being|also|still|only|very|more|most"
+    r"|too|so|about|under|now)(?![^ ,.;!?])"
+)
+_IS_GIVEN = re.compile(
+    rf"{_KEYED}(?: [^ ]+){{0,4}}? ?[:=]|{_KEYED}(?: [^ ]+){{0,4}}? (?:says|shows|contains|starts|begins|ends) "
+    rf"|{_KEYED}(?: [^ ]+){{0,4}}? (?:is|are|was|were|be|reads?|equals?|=|called|named|becomes?|became|remains?) (?!{_NO_VALUE})"
+    rf"|(?<![a-z])(?:set|reset|chang|updat|rotat|switch|renam)[a-z]* (?:[^ ]+ )?{_KEYED}(?: [^ ]+){{0,3}}? to (?!{_NO_VALUE})"
+    rf"|{_KEYED}(?: [^ ]+){{0,2}}? [\"'`(\[]|[\"'`)\]] (?:[^ ]+ ){{0,2}}{_KEYED}"
+    rf"|(?:(?:is|are|was|were|be)|[^ ],) {_OWNED} (?:[^ ]+ ){{0,2}}{_KEYED}(?=[.,;!?]|$)|(?<![^ ])as (?:[^ ]+ ){{0,3}}{_KEYED}"
+)
+_IS_BESIDE_A_NAME = re.compile(rf"(?i:{_KEYED})[^\w ]* [^ ]*[A-Z\d]|[\w,] [A-Z][^ ]* (?i:{_KEYED})")
+_IS_BESIDE_A_NUMBER = re.compile(rf"{_KEYED}[^\w ]* [^ ]*\d")
 _CAMELS_OF_TRADE = frozenset(
     {"iPhone", "iPhones", "iPad", "iPads", "iPod", "iOS", "iCloud", "iMac", "iTunes", "iMessage", "eBay", "macOS", "eBook"}
 )
-# In a text not all in capitals a word of two letters in capitals is a name of its own (IT, US, CO), and so are these words and the
-# short ones below (PIN, RAM); the acronyms, and any other three letters (NBC), are no words in small letters.
+# In a text not all in capitals these words and the short ones below are names of their own in capitals (IT, US, CO, PIN, RAM); the
+# acronyms, and any other two or three letters (XP, NBC), are no words in small letters.
 _OTHER_IN_CAPITALS = _words(
     "AIDS RAID REST SOAP SWIFT BASIC RUST JAVA LISP CASE DASH SAGE SMART START LASER STEM CARE FAST SAFE MIND NICE PACE TIPS"
 )
 _SHORT_WORDS = _words(
-    "act add ago aid aim air all and any app are arm art ask ate bad bag ban bar bat bed bee bet big bit bow box boy bus but"
+    "ad ah ai am an as at ax be by do ed eh ex go ha he hi ho id if in is it la lo ma me mu my no of oh on or ow ox pa pi re so to uh um un"
+    " up us we ye yo"
+    " act add ago aid aim air all and any app are arm art ask ate bad bag ban bar bat bed bee bet big bit bow box boy bus but"
     " buy cab cam can cap car cat cog cop cow cry cup cut day den did die dim dip dog dos dot dry due eat ebb egg elf end era"
     " fan far fat fee few fig fin fir fit fix fly for fox fun gas gel gem get god got gum gun guy had ham has hat her him his"
     " hit hot how hub ice ill ink inn ion its jam jar jet job joy key kin kit lab law lay led leg let lid lie lip log lot low"
@@ -105,6 +121,8 @@ _SHORT_WORDS = _words(
     " tap tar tax tea ten the tie tin tip toe ton too top toy try tub two use van vat vet via war was way web wet who why win"
     " wit won yes yet you zip zoo"
 )
+# Symbols that are others in another case: carbon monoxide and cobalt, megabytes and megabits.
+_SYMBOLS = _words("co cs cn hf ni np os pb po sb sc sn mb gb kb tb kw mw gw mv kv mg ml db hz ah wh") - {"os"}
 _ACRONYMS = _words(
     "USA UK TV TVS CEO CEOS CTO CFO API APIS URL URLS SQL GPS PDF PDFS HTML CSS HTTP JSON XML GPU CPU SSD USB DVD DVDS IBM DNA RNA PHD MRI"
     " NYC BBC CNN NBA NFL FBI CIA FAQ VPN DNS SSH TCP UDP OK"
@@ -113,17 +131,54 @@ _OTHER_WHEN_POLITE = frozenset({"Sie", "Ihr", "Ihre", "Ihnen", "Ihrem", "Ihren",
 # After a number another case is another unit, except for these; what is short enough to be a unit, or made like one, keeps its case.
 _CASELESS_UNITS = _words("kg kgs km kms cm cms am pm lb lbs oz ft hz khz ghz kwh kmh mph mcg min mins hr hrs sec secs yr yrs")
 _NO_UNITS = _words(
-    "of to in on at and or the for his her are was is he she by we be but not men per has had new old day up out off who all"
+    "of to in on at and or the for his her are was is he she by we be but not men per has had new old day up out off who all an as no so"
+    " if it my go do me film"
 )
 _MADE_LIKE_A_UNIT = re.compile(
     r"(?:da|[yzafpnuµμmcdhkgtpe]i?)?"
     r"(?:bits?|bytes?|b|bps|ibps|hz|wh?|va|v|ah?|j|pa|ev|bar|n|f|h|ω|ohm|s|t|m|g|l|k|mol|cal|lm|lx|bq|sv|gy|ci|px|wp|flops|ips|pc)"
 )
+# Not plainly a word, and yet of one meaning in any case: an ordinal, `30-year`, `L.F.C.`, `R&D`, the name of a host, `C++`.
+_CASELESS = re.compile(
+    r"\d[\d.,:]*(?:st|nd|rd|th|am|pm|kg|cm|km|lbs?|oz|ft|hz|khz|ghz|kwh|kmh|mph)|[12]\d\d0s|\d+'s"
+    rf"|\d[\d.,]*(?:-(?!{_MADE_LIKE_A_UNIT.pattern}(?:-|$))[a-z]{{3,}})+"
+    r"|(?:u\.s|u\.k|u\.n|e\.u|d\.c|a\.i|t\.v|f\.c|[ap]\.m|ph\.d|e\.g|i\.e|(?:[a-z]\.){2,}[a-z])(?:\.?'s)?"
+    r"|[a-z]+&[a-z]+(?:'s)?|[a-z]{2,}\.'s|\.[a-z]{2,4}|(?:https?://)?(?:[a-z\d\-]+\.)+(?:com|org|net|edu|gov)(?:'s|/)?|c\+\+|[cf]#|(?:asp)?\.net|(?:node|vue|next|react)\.js",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(r"[A-Z]+-?\d{1,4}")  # PS4, PG-13, but behind these it may be a value
+_BEFORE_A_VALUE = _words(
+    "is are was were be to as named called = digest checksum hash commit variable option flag id column cell field value serial number"
+    " plate reference ref pin hex sha"
+)
 _MEANT_UNITS = {"kb": "KB", "gb": "GB", "tb": "TB", "kB": "KB", "kbps": "Kbps", "mbps": "Mbps", "gbps": "Gbps", "l": "L"}
 _NUMBER_WORDS = _words("one two three four five six seven eight nine ten twenty thirty forty fifty hundred thousand million billion")
 # Quotes about these make a string of a value.
 _VALUES = _words("true false null none nil undefined nan yes no on off")
-_NO_FACTORIAL = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}(?: \S+)? (?:\d{3,}|\d[\d,]*\.\d+)$")  # `listens on port 5432!`, but not `n is 5!`
+# `listens on port 5432!`, `is up by 18%!` and `since Apollo 17!` end in a number that the sign does not multiply, but not `n is 5!`; and
+# `pages 1, 2...` goes on.
+_NO_FACTORIAL = re.compile(r"[^\W\d_]{2,}[,?]? [^\W\d_]{2,}[,?]?(?: \S+)? (?:\d{3,}|\d[\d,]*\.\d+)$")
+_NEVER_A_FACTORIAL = re.compile(r"[$€£¥]\d[\d.,]*|\d[\d.,]*(?:%|st|nd|rd|th|TH)|\d{4}[-–]\d+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
+_A_FEW = re.compile(r"\S*[^\W\d_]['\"]?[,?]? \d+")
+_RECKONED = re.compile(
+    r"[+*^=×÷<>]| [/\-] |(?<![\w'.])[b-hj-z](?![\w'.])|(?<![a-z])(?:is|are|was|were|be|of|to|from|since|by|than|pages?|chapters?|steps?"
+    r"|levels?|numbers?|values?|answers?|results?|plus|minus|times|equals?|comput\w+|calculat\w+|evaluat\w+|factorials?|solv\w+),? \d+$"
+    r"|factorial|permutation|combination",
+    re.IGNORECASE,
+)
+_PLAIN_END = re.compile(
+    rf"(?:(?:^|[ \"'(])(?:{WORD.pattern}|\d[\d.]*)[,;:)\"']*){{2}} (?:{WORD.pattern}[,;:)\"']*[.]?[\"')]*|[A-Za-z\d.]+\.(?:com|org|net))$",
+    re.IGNORECASE,
+)
+# A stop that stands alone ends a sentence cut up into its words (`He lives in Oslo .`), unless it may be a folder (`Run docker build .`).
+_CUT_UP = re.compile(r" [,;:)] |(?<![a-z])(?:is|are|was|were|be|been|has|had|does|did|the|an?|of|in|on|at) |n't ", re.IGNORECASE)
+_COMMANDED = re.compile(
+    r"[^\w ,;:'\"().?!&–—-]|(?<!\S)-+\w"
+    r"|(?<![a-z])(?:runs?|ran|running|execut(?:es?|ed|ing)|types|typed|typing|commands?|invok\w+|calls?|enters?|shell|terminal|git|hg|svn|docker|podman|rm|cd|ls|cp|mv|ln|find|grep|rg|du|npm|npx|yarn|pnpm|pip|uv|go|cargo|make|rsync|scp|tar|code|open"
+    r"|eslint|prettier|ruff|black|isort|flake8|pytest|mypy|jest|tsc|terraform|ansible|kubectl|helm|chmod|chown|zip|prefix|suffix|delimiter"
+    r"|separator|path|folder|directory)(?![a-z])(?: \S+){0,3}$",
+    re.IGNORECASE,
+)
 # A sign that stands alone behind these is meant: `the prefix is !`.
 _NAMING = _words("is are was be as with by to for of and or the a an sign character prefix operator delimiter separator")
 
@@ -173,26 +228,31 @@ def one_i(formed: str) -> str:
 
 def case_is_content(formed: str) -> bool:
     """Whether the text is about how something is spelled, as one about a password is."""
-    return _CASE_IS_CONTENT.search(formed.lower()) is not None
+    lowered = formed.lower()
+    if _CASE_IS_CONTENT.search(lowered) or _IS_GIVEN.search(lowered):
+        return True
+    beside = _IS_BESIDE_A_NUMBER if formed.isupper() else _IS_BESIDE_A_NAME
+    return beside.search(lowered if formed.isupper() else formed) is not None
 
 
-def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
+def folded(core: str, before: str = "", *, shouting: bool = False, stopped: bool = False) -> str:
     """One word with its case folded, or as it stands where case may be its meaning.
 
-    `core` has no punctuation around it, `before` is the word before it, and all letters of a `shouting` text are capitals.
+    `core` has no punctuation around it, `before` is the word before it with what stands behind that, all letters of a `shouting` text
+    are capitals, and a full stop stands behind a `stopped` word.
     """
-    if (before[-1:].isdigit() or before.lower() in _NUMBER_WORDS) and (unit := _as_a_unit(core)):
+    if unit := _as_a_unit(core, before):
         return unit
     if core.islower():
         return core if core.isascii() else fold_case(core)
     if not core.isascii() and (core.casefold() == core or _UNSPACED.search(core)):
         return core  # `我用Python` is more than one word, which the guard takes apart
-    if not shouting and _is_a_name_in_capitals(core, before):
+    if not shouting and not (stopped and len(core) == 1) and _is_a_name_in_capitals(core, before):
         return core
     if core.istitle() and core.isalpha() and core not in _OTHER_WHEN_POLITE:
         return fold_case(core)
     if WORD.fullmatch(core) is None:
-        return fold_case(core) if _CASELESS_MIXTURE.fullmatch(core) else core
+        return fold_case(core) if _is_caseless(core, before) else core
     if _CAMEL.search(core) and core not in _CAMELS_OF_TRADE:
         return core
     if core in _OTHER_WHEN_POLITE and before:
@@ -200,9 +260,18 @@ def folded(core: str, before: str = "", *, shouting: bool = False) -> str:
     return fold_case(core)
 
 
-def _as_a_unit(core: str) -> str:
+def _is_caseless(core: str, before: str) -> bool:
+    """Whether what is not plainly a word means the same in any case."""
+    return _CASELESS.fullmatch(core) is not None or (before.lower() not in _BEFORE_A_VALUE and _MODEL.fullmatch(core) is not None)
+
+
+def _as_a_unit(core: str, before: str) -> str:
     """One name for what may be a unit behind a number, with its case where another case would be another unit; else nothing."""
+    if not (before[-1:].isdigit() and before[0] not in "$€£¥₹") and before.lower() not in _NUMBER_WORDS:
+        return ""
     small = core.lower()
+    if small == "a" and before.isalpha():  # 5 million a year
+        return ""
     if small in _CASELESS_UNITS and core not in {"Am", "Pm"}:
         return small
     if small in _NO_UNITS or core in "Ii" or (len(core) > 2 and _MADE_LIKE_A_UNIT.fullmatch(small) is None):
@@ -214,9 +283,11 @@ def _is_a_name_in_capitals(core: str, before: str) -> bool:
     """Whether a single letter, or a word in capitals, stands for something else than the same in small letters."""
     if len(core) == 1:
         return bool(before) and core != "I"
-    if not core.isupper() or not core.isalpha() or core in _ACRONYMS or (core == "US" and before.lower() == "the"):
+    if not core.isupper() or not core.isalpha() or core in _ACRONYMS:
         return False
-    return len(core) == 2 or core in _OTHER_IN_CAPITALS or core.lower() in _SHORT_WORDS
+    if core == "US" and (before.lower() in {"", "the"} or before.endswith(",")):  # no place for a pronoun
+        return False
+    return core in _OTHER_IN_CAPITALS or core.lower() in _SHORT_WORDS or core.lower() in _SYMBOLS
 
 
 def bare(formed: str) -> str:
@@ -238,7 +309,7 @@ def _is_plain(inner: str, wrap: str) -> bool:
     if _PLAIN_WORDS.fullmatch(inner):
         return inner.lower() not in _VALUES
     if wrap == '"' and inner.count(" ") > 2:  # no value has so many words
-        return '"' not in inner
+        return True
     if wrap == "(" or _PLAIN_SENTENCE.fullmatch(inner) is None:
         return False
     return (inner.count(" ") > 1 or not inner.isascii()) and inner.count("'") == len(re.findall(r"(?<=\w)'(?=\w)", inner))
@@ -251,20 +322,36 @@ def _unstopped(text: str) -> str:
     if not stops or not inner:
         return text
     if inner.endswith(" "):
-        word = inner.rstrip().rpartition(" ")[2].lower()
-        is_silent = (word not in _NAMING if "!" in stops else len(stops) > 2) and _is_ordinary(inner.rstrip())
-        return inner.rstrip() if is_silent else text
+        return inner.rstrip() if _is_silent(stops, inner.rstrip()) else text
     if len(stops) == 1 and stops != "!":
         return inner if _STOPPED.search(inner) else text
     return inner if _is_ordinary(inner) else text
 
 
+def _is_silent(stops: str, inner: str) -> bool:
+    """Whether stops that stand alone behind a space only end the sentence."""
+    is_named = inner.rpartition(" ")[2].lower() in _NAMING
+    if stops == ".":
+        return not is_named and _CUT_UP.search(inner) is not None and _COMMANDED.search(inner) is None
+    return (not is_named if "!" in stops else len(stops) > 2) and _is_ordinary(inner)
+
+
 def _is_ordinary(inner: str) -> bool:
-    """Whether this is a plain sentence that ends in a word or a long number, so that `!` or three dots behind it only colour it."""
+    """Whether this is a plain sentence that ends in a word or in no factorial, so that `!` or three dots behind it only colour it."""
+    if _PLAIN_END.search(inner) and inner.count(" ") > 5:
+        return True
     ending = _ENDING.search(inner)
-    letters = ending[0].strip(" \"'()—,-") if ending else ""
-    ends_in_a_word = len(letters) > 1 or letters[-1:] > "\u2e7f" or _NO_FACTORIAL.search(inner) is not None
-    return ends_in_a_word and _ORDINARY_SENTENCE.fullmatch(inner) is not None
+    letters = ending[0].strip(" \"'()—,-.?!") if ending else ""
+    return (len(letters) > 1 or letters[-1:] > "\u2e7f" or _ends_in_no_factorial(inner)) and _ORDINARY_SENTENCE.fullmatch(inner) is not None
+
+
+def _ends_in_no_factorial(inner: str) -> bool:
+    if _NO_FACTORIAL.search(inner):
+        return True
+    words = inner.rsplit(" ", 3)
+    if len(words) < 4 or _NEVER_A_FACTORIAL.fullmatch(words[-1]):
+        return len(words) == 4
+    return _A_FEW.fullmatch(f"{words[-2]} {words[-1]}") is not None and _RECKONED.search(inner) is None
 
 
 def core_of(chunk: str) -> str:
@@ -297,8 +384,8 @@ def normalise(text: str) -> str:
             before = chunk
         elif core := core_of(chunk):
             left, _, right = chunk.partition(core)
-            chunks.append(f"{left}{folded(core, before, shouting=shouting)}{right}")
-            before = core
+            chunks.append(f"{left}{folded(core, before, shouting=shouting, stopped=right.startswith('.'))}{right}")
+            before = f"{core}{right}"
         else:
             chunks.append(chunk)
     return " ".join(chunks)

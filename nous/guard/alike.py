@@ -10,6 +10,7 @@ from . import english
 ARTICLE = "a / the"  # the key of an article that may be swapped for another
 
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
+_SURE_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3}){2,}|\d{1,3}(?:,\d{3})+\.\d+|\d{1,3},000|\d{1,3}(?:,\d{3})+-[a-z][a-z-]+")
 _DAY = re.compile(r"(0?[1-9]|[12]\d|3[01])(st|nd|rd|th)?")
 _ISO_DATE = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _YEAR = re.compile(r"[12]\d{3}")
@@ -38,18 +39,27 @@ def as_in_english(keys: list[str], pieces: list[str]) -> list[str]:
     for at, key in enumerate(keys):
         if key in english.ARTICLES and _is_article(alike, pieces, at):
             alike[at] = ARTICLE
-        elif "," in key and _THOUSANDS.fullmatch(key) and _is_a_count(alike, at):
+        elif "," in key and _is_in_thousands(alike, at):
             alike[at] = key.replace(",", "")
         elif "-" in key and (number := english.NUMBERS.get(key.partition("-")[0])) and key == alike[at]:
             alike[at] = number + key[key.index("-") :]
     return alike
 
 
+def _is_in_thousands(keys: list[str], at: int) -> bool:
+    """Whether the commas in this part thousands, since two numbers are not written so, or since something is counted."""
+    if _SURE_THOUSANDS.fullmatch(keys[at]):
+        return at == 0 or keys[at - 1] not in english.COORDINATES
+    return _THOUSANDS.fullmatch(keys[at]) is not None and _is_a_count(keys, at)
+
+
 def _is_a_count(keys: list[str], at: int) -> bool:
     """Whether the comma in this number parts thousands: `1,200 users` and `$1,200`, but not `the point 10,200`."""
     before, behind = keys[at - 1] if at else "", keys[at + 1] if at + 1 < len(keys) else ""
-    return before in english.CURRENCIES or (
-        before not in english.PLACING and ((behind.isalpha() and behind[-1:] == "s" and len(behind) > 3) or behind in english.COUNTED)
+    return (
+        before in english.CURRENCIES
+        or (before == "?" and not behind)
+        or (before not in english.PLACING and ((behind.isalpha() and behind[-1:] == "s" and len(behind) > 3) or behind in english.COUNTED))
     )
 
 
@@ -122,7 +132,7 @@ def _is_plain_date(keys: list[str], at: int) -> bool:
 
 def _ends_a_date(behind: list[str]) -> bool:
     """Whether what stands behind cannot be what is counted."""
-    return not behind or behind[0] in english.BEHIND_A_DATE or behind[0] in {",", ".", ";", "?", "!", ")", '"'}
+    return not behind or behind[0] in english.BEHIND_A_DATE or behind[0] in {",", ".", ";", "?", "!", ")", '"', "—"}
 
 
 def _year(keys: list[str]) -> str:

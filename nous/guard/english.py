@@ -138,7 +138,8 @@ PLACES = words("at in of from with for to by near")
 # Before these a comma in a number parts thousands, as it does before a noun in the plural; behind PLACING it may part two numbers.
 CURRENCIES = words("$ € £ ¥ ₹ ₽ ₩ ₺ ₫ ₴")
 COUNTED = words("people men women children kg km mg g m cm ml")
-PLACING = words("at to from point points position positions coordinate coordinates pixel location cell cells range x y is are")
+COORDINATES = words("point points position positions coordinate coordinates pixel location cell cells range x y (")
+PLACING = COORDINATES | words("at to from is are")
 
 # `said that she` is `said she`.
 SAYING = words(
@@ -148,8 +149,98 @@ SAYING = words(
 # Before and behind these a comma may decide what is meant.
 CLAUSES = words(
     "because since as if unless though although while when where who whom whose which that so but and or nor than until before after no not"
-    " yes never only even just however then without with"
+    " yes never only just even however then without with"
 )
+ANSWERS = words("yes no not never only just even than that")
+NEGATIONS = words("not no never none nobody nothing hardly neither nor without")
+# With these a clause or a phrase begins, so that a comma before them parts no list and no compound.
+RELATIVES = words("who whom whose which where that when")
+PREPOSITIONS = words(
+    "in on at by to from for of with without within about against amid among amongst around before after during despite behind beside"
+    " between beyond into near off onto out outside over per since through throughout toward towards under until up upon via across along"
+    " above below like as"
+)
+LINKS = words("but yet because since as if unless though although while whereas when where before after until so than including such")
+AUXILIARIES = words(
+    "is are was were be been am has have had does do did can could will would shall should may might must isn't aren't wasn't weren't"
+)
+BEFORE_NOUNS = words("a an the this these those his her its their our my your another some each every all both")
+CONCEDING = words("irrespective regardless although though despite whereas")
+PRONOUNS = words("he she they we i it you there this that these those")
+MADE = words(
+    "based born created developed founded formed built located established released produced written directed published aged started"
+    " originated manufactured owned headquartered compared used"
+)
+OPENERS = words(
+    "however meanwhile obviously lately finally fortunately unfortunately therefore moreover furthermore nevertheless nonetheless instead"
+    " recently currently originally eventually usually sometimes today yesterday tomorrow additionally consequently"
+)
+STARTERS = words("1st 2nd 3rd first second third still rather then now so well but and or also here there yes no later again")
+# At the end these name nobody, though nothing else stands there.
+TRAILERS = words("too however though then today yesterday tomorrow instead respectively apparently together alone")
+DOING = words(
+    "likes loves hates lives works prefers wants uses plays owns knows speaks drives eats drinks studies teaches runs goes comes takes"
+    " makes gets keeps spoke left came went won lost ran fell rose led met sold bought took made got kept knew began became wrote drove"
+    " ate drank taught slept flew paid sent built found felt stood sat"
+)
+TOLD = words("told sent paid left found held kept made sold bought brought taught fed hit put cut read set lost won led met caught")
+ASIDES = words("however meanwhile therefore though instead moreover furthermore nevertheless nonetheless")
+BEHIND_A_NAME = words("jr sr inc ltd llc corp co phd esq")
+TIMES = words(
+    "week month year today yesterday tomorrow morning afternoon evening night weekend ago summer winter spring autumn fall season"
+)
+ASKING = words("ask asks asked tell tells told know knows knew wonder wonders wondered show shows showed see sees saw remember remembers")
+NO_ADVERBS = words("family fly ally bully reply supply assembly italy july jelly belly")
+SEEMING = AUXILIARIES | words("look looks looked seem seems seemed feel feels felt sound sounds sounded act acts acted run runs ran")
+ADDRESSING = words("let's you your dear please")
+GREETING = words("let please thanks thank hello hi hey dear call come go stop listen look tell ask")
+TITLES = words(
+    "mr mrs ms dr prof sgt lt col gen capt rep sen gov rev st jr sr inc co corp ltd vs no jan feb mar apr jun jul aug sep sept oct nov"
+    " dec am pm"
+)
+# Behind these one noun may be what is done to another: `told Anna, the manager` and `stop, smoking`, `saw him, walking`.
+DOUBLY = words(
+    "make makes made name names named call calls called elect elects elected appoint appoints appointed consider considers considered"
+    " give gives gave given show shows showed shown tell tells told send sends sent offer offers offered bring brings brought buy buys"
+    " bought pay pays paid ask asks asked teach teaches taught hand hands handed get gets got leave leaves left find finds found keep"
+    " keeps kept cook cooks cooked want wants wanted feed feeds fed"
+)
+CATENATIVES = words(
+    "stop stops stopped start starts started begin begins began like likes liked love loves loved hate hates hated enjoy enjoys enjoyed"
+    " finish finishes finished keep keeps kept avoid avoids avoided remember remembers remembered forget forgets forgot regret regrets"
+    " regretted try tries tried quit quits mind minds consider considers considered prefer prefers preferred continue continues continued"
+    " resume resumes resumed suggest suggests suggested recommend recommends recommended practice practices practiced go goes went mean"
+    " means meant risk risks be is are was were dislike dislikes disliked miss misses missed need needs needed imagine imagines admit"
+    " admits admitted deny denies denied"
+)
+SEEING = words(
+    "see sees saw seen watch watches watched hear hears heard notice notices noticed find finds found catch catches caught spots spotted"
+    " meet meets met leave leaves left keep keeps kept feel feels felt"
+)
+NO_PARTICIPLES = words(
+    "including during following regarding according morning evening everything nothing something anything king ring thing darling"
+)
+SPEAKING = SAYING | words(
+    "told tells added adds wrote writes asked asks admitted uttering saying called titled replied explained announced"
+)
+STATES = words(
+    "alabama alaska arizona arkansas california colorado connecticut delaware florida hawaii idaho illinois indiana iowa kansas kentucky"
+    " louisiana maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon"
+    " pennsylvania tennessee texas utah vermont washington wisconsin wyoming md va calif mass conn fla pa ill tenn mich minn ariz ontario"
+    " quebec alberta england scotland wales ireland uk usa us canada mexico france germany spain portugal italy austria switzerland"
+    " belgium netherlands denmark norway sweden finland iceland poland hungary romania bulgaria greece turkey ukraine russia egypt nigeria"
+    " ghana morocco tunisia algeria kenya ethiopia uganda tanzania brazil argentina chile peru colombia venezuela ecuador bolivia uruguay"
+    " japan china korea taiwan vietnam thailand malaysia singapore indonesia philippines pakistan bangladesh nepal iran iraq syria lebanon"
+    " australia"
+)
+# A list may hold these beside each other, and no compound does.
+TRADES = words(
+    "singer songwriter singer-songwriter actor actress model musician author writer poet lawyer engineer teacher director producer"
+    " composer dancer comedian politician journalist professor scientist painter sculptor photographer rapper guitarist pianist chef nurse"
+)
+NATIONS = STATES | words("america africa asia europe georgia virginia jordan israel india new south north east west central united")
+COLOURS = words("red orange yellow green blue purple pink brown black white grey gray gold silver beige tan violet navy maroon turquoise")
+PLURALS = words("people men women children staff police users employees those ones all both some many few others anyone everyone anybody")
 PLAYING = words("play plays played playing")
 SUBJECTS = words("he she they we i")
 

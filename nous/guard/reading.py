@@ -14,6 +14,8 @@ class Reading(NamedTuple):
     keys: tuple[str, ...]
     pieces: tuple[str, ...]
     is_english: bool
+    is_one_case: bool
+    has_comma: bool
 
 
 def read_both(old: str, new: str) -> tuple[Reading, Reading]:
@@ -33,4 +35,4 @@ def read(text: str, is_english: bool) -> Reading:
         keys = as_in_english(keys, pieces)
     if words.has_dash or not found.isdisjoint(english.MONTHS):
         keys, pieces = with_dates(keys, pieces)
-    return Reading(tuple(keys), tuple(pieces), is_english)
+    return Reading(tuple(keys), tuple(pieces), is_english, words.is_one_case, "," in keys)

@@ -1,14 +1,10 @@
 """Two readings walked in step, over the few differences that carry no meaning."""
 
-import re
-
-from . import english
+from . import casing, commas, english
 from .alike import ARTICLE
 from .reading import Reading
 
 _DASHES = frozenset({"-", "—"})
-_YEAR = re.compile(r"[12]\d{3}")
-_CLAUSE = 20  # how many words the clause that begins a text may have
 
 
 def in_step(old: Reading, new: Reading) -> bool:
@@ -17,7 +13,7 @@ def in_step(old: Reading, new: Reading) -> bool:
         return True
     left = right = 0
     while left < len(old.keys) and right < len(new.keys):
-        if old.keys[left] == new.keys[right]:
+        if old.keys[left] == new.keys[right] or casing.says_nothing(old, left, new, right):
             left, right = left + 1, right + 1
         elif crossed := _bridge(old, left, new, right):
             left, right = left + crossed[0], right + crossed[1]
@@ -33,7 +29,7 @@ def _bridge(here: Reading, at: int, there: Reading, opposite: int) -> tuple[int,
     key = here.keys[at]
     if key == ARTICLE and _may_go(here, at, opposite):
         return 1, 0
-    if key == "," and here.is_english and there.keys[opposite] not in _DASHES and _is_silent_comma(here, at, there):
+    if key == "," and there.keys[opposite] not in _DASHES and commas.is_silent(here, at, there):
         return 1, 0
     if key in _DASHES and here.is_english and there.keys[opposite] == "," and _is_pause(here, at):
         return 1, 1
@@ -41,6 +37,8 @@ def _bridge(here: Reading, at: int, there: Reading, opposite: int) -> tuple[int,
         parts = tuple(here.pieces[at].split("-"))
         if there.pieces[opposite : opposite + len(parts)] == parts:
             return 1, len(parts)
+    if key.startswith("date ") and _is_the_day_of(key, there, opposite):
+        return 1, 2
     if "ß" in key and there.pieces[opposite].isupper() and key.replace("ß", "ss") == there.keys[opposite]:
         return 1, 1
     return None
@@ -60,33 +58,11 @@ def _may_go(here: Reading, at: int, opposite: int) -> bool:
     return here.pieces[at] == "the" and before in english.PLACES and here.pieces[at + 1] in english.NAMED
 
 
-def _is_silent_comma(here: Reading, at: int, there: Reading) -> bool:
-    """The comma before `and` in a list, after `In 2031` or `When it rains` at the start, or between a weekday and its date.
-
-    Where the other text has no comma at all, also one that only breathes. Any other may be what is said: `let's eat, Grandma`, `did not
-    move, because of`.
-    """
-    if not 0 < at < len(here.keys) - 1:
-        return False
-    before, behind = here.keys[at - 1], here.keys[at + 1]
-    if behind in {"and", "or"}:
-        return at > 2 and here.keys[at - 2] == "," and here.pieces[at - 1].islower()  # not `my parents, Ayn Rand, and God`
-    if before in english.DAYS:
-        return behind.startswith("date ")
-    if at == 2 and here.keys[0] == "in" and _YEAR.fullmatch(before):
-        return behind in english.SUBJECTS
-    if here.keys[0] == "when" and (behind == ARTICLE or behind in english.SUBJECTS):
-        return at <= _CLAUSE and here.keys.count(",") == 1 and "," not in there.keys
-    return "," not in there.keys and _only_breathes(here, at)
-
-
-def _only_breathes(here: Reading, at: int) -> bool:
-    """Whether a comma between plain words says nothing that its words do not: not before a clause, a called name or an answer."""
-    before, behind = here.pieces[at - 1].lower(), here.pieces[at + 1].lower()
-    is_inside = 2 <= at < len(here.keys) - 2
-    is_plain = (before.isalpha() or _YEAR.fullmatch(before) is not None) and behind.isalpha() and not before.endswith("ing")
-    speaks = english.CLAUSES | english.SAYING
-    return is_inside and is_plain and behind not in speaks and before not in speaks
+def _is_the_day_of(date: str, there: Reading, opposite: int) -> bool:
+    """Whether the same date stands there with its year set off by nothing, and what follows cannot be what the year counts."""
+    year, behind = there.keys[opposite + 1 : opposite + 3], there.pieces[opposite + 2 : opposite + 3]
+    is_counted = bool(behind) and not (behind[0].istitle() or year[1] in english.BEHIND_A_DATE or year[1] == ARTICLE)
+    return not is_counted and bool(year) and date == f"date {year[0]}-{there.keys[opposite].removeprefix('date ')}"
 
 
 def _is_pause(here: Reading, at: int) -> bool:

@@ -21,6 +21,7 @@ class Words(NamedTuple):
     pieces: tuple[str, ...]
     has_dash: bool
     is_english: bool
+    is_one_case: bool  # all small letters or all capitals, and not about how something is spelled
 
 
 # Scripts written without spaces are compared character by character.
@@ -39,7 +40,7 @@ _ONE_SIGN = {"、": ",", "。": ".", "।": ".", "۔": "."}
 _ALONE = {".": " .", "!": " !", "..": " .."}
 _GREEK_QUESTION = re.compile("[\u0370-\u03ff\u1f00-\u1fff][\"')]*;")
 
-_ACRONYM = re.compile(r"U\.S(?:\.A)?|U\.K|U\.N|E\.U|U\.A\.E|D\.C|A\.I|T\.V|[aApP]\.[mM]|e\.g|i\.e")
+_ACRONYM = re.compile(r"U\.S(?:\.A)?|U\.K|U\.N|E\.U|U\.A\.E|D\.C|A\.I|T\.V|[AP]\.M|E\.G|I\.E", re.IGNORECASE)
 _MARKED = re.compile(r"(`|\*\*)(?=\S)(.+)\1")
 
 _NUMBER = r"(\d+(?:[.,]\d+)*)"
@@ -60,6 +61,7 @@ def words_of(text: str) -> Words:
         tuple(reader.pieces),
         "-" in formed,
         english.is_english(set(reader.keys)),
+        not is_spelled and (formed.isupper() or formed == formed.lower()),
     )
 
 
@@ -113,7 +115,8 @@ class _Reader:
             return
         before, _, behind = chunk.partition(core)
         self.signs(before)
-        self.core(core)
+        self.core(core, stopped=behind.startswith("."))
+        self.before += behind
         self.signs(behind.replace(";", "?") if ";" in behind and _GREEK_QUESTION.search(chunk) else behind)
 
     def signs(self, signs: str) -> None:
@@ -127,14 +130,14 @@ class _Reader:
         self.keys.append(key)
         self.pieces.append(piece)
 
-    def core(self, core: str) -> None:
+    def core(self, core: str, *, stopped: bool) -> None:
         """A compound or a contraction, an acronym with stops, a quantity, a price, or itself."""
         if core.isdecimal():
             self.add(core, core)
         elif WORD.fullmatch(core):
-            self.word(core)
+            self.word(core, stopped=stopped)
         elif _ACRONYM.fullmatch(core):
-            acronym = core.replace(".", "")
+            acronym = core.replace(".", "").upper()
             self.add(core, acronym if acronym == "US" and self.before != "the" else acronym.lower())
         elif marked := _MARKED.fullmatch(core):
             self.add(marked[2], marked[2])
@@ -144,12 +147,13 @@ class _Reader:
         elif price := _PRICE.fullmatch(core):
             for part in filter(None, price.groups()):
                 self.add(part, part)
+            self.before = core
         else:
             self.add(core, folded(core, self.before))
 
-    def word(self, word: str) -> None:
+    def word(self, word: str, *, stopped: bool = False) -> None:
         """One word, its case folded, a contraction undone, a unit behind its number by its one name."""
-        key = folded(word, self.before, shouting=self.is_shouting)
+        key = folded(word, self.before, shouting=self.is_shouting, stopped=stopped)
         if key in english.UNITS and (self.before[-1:].isdigit() or self.before in english.NUMBERS):
             self.add(word, english.UNITS[key])
         elif key in english.CONTRACTIONS:
