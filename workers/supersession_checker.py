@@ -18,6 +18,7 @@ from events import FactStored
 from store.database import Write
 from workers.runtime.worker import Ending, Job, Kit, Worker
 from workers.standing import check
+from workers.standing.account import PUBLISHES
 from workers.standing.check import Considered
 
 PATIENCE = 10  # time limits for a page: several questions to a mind, one after another
@@ -33,4 +34,4 @@ async def supersede(db: Write, jobs: Sequence[Job[FactStored, Considered]], kit:
     return await check.settle(db, jobs, kit)
 
 
-worker = Worker(on=FactStored, think=consider, write=supersede, outcomes=check.OUTCOMES, publishes=check.PUBLISHES, patience=PATIENCE)
+worker = Worker(on=FactStored, think=consider, write=supersede, outcomes=check.OUTCOMES, publishes=PUBLISHES, patience=PATIENCE)

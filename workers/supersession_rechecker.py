@@ -15,6 +15,7 @@ from events import FactUnsettled
 from store.database import Write
 from workers.runtime.worker import Ending, Job, Kit, Worker
 from workers.standing import check
+from workers.standing.account import PUBLISHES
 from workers.standing.check import Considered
 
 PATIENCE = 10
@@ -30,4 +31,4 @@ async def look_again(db: Write, jobs: Sequence[Job[FactUnsettled, Considered]], 
     return await check.settle(db, jobs, kit)
 
 
-worker = Worker(on=FactUnsettled, think=consider, write=look_again, outcomes=check.OUTCOMES, publishes=check.PUBLISHES, patience=PATIENCE)
+worker = Worker(on=FactUnsettled, think=consider, write=look_again, outcomes=check.OUTCOMES, publishes=PUBLISHES, patience=PATIENCE)

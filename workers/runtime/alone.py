@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from events import MalformedEvent, decode
 from nous import clock
 from nous.errors import Contended, Misconfigured, Outage, Refused
-from store import retries
+from store import receipts, retries
 from store.retries import Retry
 
 from . import record, streams
@@ -93,9 +93,18 @@ class Alone:
             return False
         try:
             await self.life.work([Entry(one.entry_id, {b"data": one.body}) for one in taken])
+            await self._forget_settled(taken)
         finally:
             await asyncio.shield(self._release(taken, lease))
         return True
+
+    async def _forget_settled(self, taken: Sequence[Retry]) -> None:
+        """What has its receipt already waits for nothing: another delivery of it was settled elsewhere, meanwhile or before."""
+        keys = [(one.agent_id, one.event_id) for one in taken]
+        async with self.database.read({agent for agent, _ in keys}) as db:
+            settled = await receipts.settled(db, self.worker.name, keys)
+        async with self.database.queue() as db:
+            await retries.clear_together(db, self.worker.name, settled)
 
     async def _release(self, taken: Sequence[Retry], lease: datetime) -> None:
         """What was left, because the process stops, need not wait for the lease to run out."""

@@ -31,7 +31,7 @@ from .patience import repeating, through_outages
 from .record import Delivery, Ended
 from .streams import Entry
 from .sweep import Consumers, announce
-from .worker import Done, Job, Kit, RetryLater, Skip, Worker
+from .worker import Job, Kit, RetryLater, Worker
 
 EVENTS_PER_TRANSACTION = 64  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
 CONTENDED_TRIES = 10
@@ -151,15 +151,15 @@ class Life:
         now = clock.now()
         await receipts.insert(db, [record.receipt(self.worker, one, now) for one in ended if not isinstance(one.ending, RetryLater)])
         await outbox.insert(db, record.letters(ended), now=now)
-        await retries.set_aside(
-            db,
-            [
-                record.retry(self.worker, one.delivery, one.ending.why, now=now, due_at=now + one.ending.wait, together=one.ending.together)
-                for one in ended
-                if isinstance(one.ending, RetryLater)
-            ],
-        )
-        await retries.clear_together(db, self.worker.name, [one.delivery.key for one in ended if isinstance(one.ending, Done | Skip)])
+        for exactly in (False, True):
+            later = [(one.delivery, one.ending) for one in ended if isinstance(one.ending, RetryLater) and one.ending.exactly == exactly]
+            rows = [
+                record.retry(self.worker, delivery, ending.why, now=now, due_at=now + ending.wait, together=ending.together)
+                for delivery, ending in later
+            ]
+            await retries.set_aside(db, rows, exactly=exactly)
+        over = [one.delivery.key for one in ended if not isinstance(one.ending, RetryLater)]
+        await retries.clear_together(db, self.worker.name, over)
 
     async def announced(self, ended: Sequence[Ended]) -> None:
         """Publish the events that follow from these."""

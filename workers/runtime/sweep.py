@@ -1,7 +1,8 @@
 """The sweep: derived events that a crash left unpublished, and those Redis lost, are published again until their consumers have answered.
 
 outbox row ─┬─ never published ──────────────────────────────────────▶ XADD
-            └─ published ─┬─ every consumer has its receipt ─────────▶ gone
+            └─ published ─┬─ every consumer has its receipt, or it
+                        │  waits there for another attempt ────────▶ gone
                           ├─ a consumer still has its stream to read ▶ looked at again later
                           └─ all are through and one has no receipt ─▶ XADD again: Redis may lose its last second
 """
@@ -13,7 +14,7 @@ import structlog
 from redis.asyncio import Redis
 
 from nous import clock
-from store import outbox, receipts
+from store import outbox, receipts, retries
 from store.database import Database
 from store.outbox import Letter
 
@@ -78,13 +79,13 @@ async def announce(database: Database, redis: Redis, letters: Sequence[Letter], 
 
 
 async def _unanswered(database: Database, letters: Sequence[Letter], consumers: Consumers) -> list[Letter]:
-    """Those for which some consumer has no receipt, of whatever ending."""
+    """Those for which some consumer has no receipt, of whatever ending, and which do not wait there for another attempt."""
     if not letters:
         return []
     keys = {(letter.agent_id, letter.event_id) for letter in letters}
     async with database.read({agent for agent, _ in keys}) as db:
         names = {name for letter in letters for name in consumers.get(letter.stream, ())}
-        answered = {name: await receipts.answered(db, name, keys) for name in names}
+        answered = {name: await receipts.answered(db, name, keys) | await retries.held(db, name, keys) for name in names}
     return [
         letter
         for letter in letters

@@ -47,12 +47,13 @@ class Skip:
 class RetryLater:
     """Not now, and not a failure: worked again after `wait`, never counted towards parking.
 
-    `together`, what waits is worked in pages again, and waits twice as long each time.
+    `together`, what waits is worked in pages again, and waits twice as long each time, unless `exactly` says how long it takes.
     """
 
     wait: timedelta
     why: str
     together: bool = False
+    exactly: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ A fact for which some pair is still open is not settled: it stays stored and rec
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
-from events import Event, FactMerged, FactStored, FactSuperseded, FactUnsettled
+from events import FactStored, FactUnsettled
 from nous import clock
 from store import facts, relations
 from store.answers import Answer
@@ -23,13 +22,12 @@ from store.relations import Relation
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater
 
 from . import candidates, counsel, settling
+from .account import Account
 from .candidates import Candidate
 from .counsel import Matter, Open
-from .settling import Change
 from .verdicts import related
 
 OUTCOMES = ("kept", "merged", "superseded", "retired", "disputed", "revived", "unsure")
-PUBLISHES = (FactSuperseded, FactMerged, FactUnsettled)
 
 Checked = FactStored | FactUnsettled
 
@@ -120,14 +118,15 @@ async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> l
     """Relate what was answered, settle what that concerns, and say what became of each fact."""
     now = clock.now()
     answered = [job for job in jobs if job.thought.fact and not job.thought.open]
-    changes: dict[str, Account] = {}
+    accounts: dict[str, Account] = {}
     await relations.put(db, _relations(answered, kit, now))
     linked = await relations.linked(db, {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact})
     for agent in sorted({agent for agent, _ in linked}):
         change = await settling.find(db, agent, {key for owner, key in linked if owner == agent})
-        changes[agent] = account = Account(change, [job for job in answered if job.event.agent_id == agent])
+        about = [(job.event, job.thought.fact.fact_id) for job in answered if job.event.agent_id == agent and job.thought.fact]
+        accounts[agent] = account = Account(change, about)
         await settling.write(db, kit.registered.table, change, due_to=account.event_id, now=now)
-    return [_ending(job, changes, kit) for job in jobs]
+    return [_ending(job, accounts.get(job.event.agent_id), kit) for job in jobs]
 
 
 def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) -> list[Relation]:
@@ -142,96 +141,26 @@ def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) ->
     return list(found.values())
 
 
-@dataclass
-class Account:
-    """Which event each change of an agent's memory is due to: the one about the fact itself, or about what it gave way to."""
-
-    change: Change
-    jobs: Sequence[Job[Any, Considered]]
-    _by_fact: dict[UUID, Event] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._by_fact = {job.thought.fact.fact_id: job.event for job in reversed(self.jobs) if job.thought.fact}
-
-    def due_to(self, fact: Fact) -> Event:
-        """The event."""
-        before = self.change.before.get(fact.fact_id)
-        concerned = [fact.fact_id, fact.merged_into, fact.superseded_by]
-        concerned += [before.merged_into, before.superseded_by] if before else []
-        return next((self._by_fact[one] for one in concerned if one and one in self._by_fact), self.jobs[0].event)
-
-    def event_id(self, fact: Fact) -> str:
-        """Its id."""
-        return self.due_to(fact).event_id
-
-    def publishes(self, event: Event) -> tuple[Event, ...]:
-        """What follows from this event: each fact retired or merged, and a look again at whatever retired another."""
-        retired = [fact for fact in self.change.superseded() if self.due_to(fact) is event]
-        merged = [fact for fact in self.change.merged() if self.due_to(fact) is event]
-        heads = {fact.superseded_by for fact in retired if fact.superseded_by}
-        return (
-            *(_superseded(event, fact) for fact in retired),
-            *(_merged(event, fact) for fact in merged),
-            *(_again(event, head) for head in sorted(heads, key=str) if self.change.after[head].active),
-        )
-
-
-def _superseded(event: Event, fact: Fact) -> Event:
-    return FactSuperseded.following(
-        event, of=str(fact.fact_id), fact_id=fact.fact_id, superseded_by=fact.superseded_by, valid_to=fact.valid_to
-    )
-
-
-def _merged(event: Event, fact: Fact) -> Event:
-    return FactMerged.following(event, of=str(fact.fact_id), fact_id=fact.fact_id, merged_into=fact.merged_into)
-
-
-def _again(event: Event, head: UUID) -> Event:
-    return FactUnsettled.following(event, of=str(head), fact_id=head, why="retired_another")
-
-
 # ── what became of each ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-NOTHING = Change("", {}, {}, {}, {})
-
-
-def _ending(job: Job[Any, Considered], accounts: dict[str, Account], kit: Kit) -> Ending:
+def _ending(job: Job[Any, Considered], account: Account | None, kit: Kit) -> Ending:
     event, thought = job.event, job.thought
     if thought.fact is None:
         return GiveUp(
             f"agent {event.agent_id!r} has no fact {event.fact_id}; it was probably published by hand: publish fact_learned instead"
         )
     if thought.open:
-        return RetryLater(thought.open.wait, thought.open.why, together=True)
-    account = accounts.get(event.agent_id) or Account(NOTHING, [job])
-    outcome, reason = _became(thought.fact, account, event) or _unsure(thought) or ("kept", None)
+        return RetryLater(thought.open.wait, thought.open.why, together=True, exactly=thought.open.exactly)
+    became = account.became(thought.fact, event) if account else None
+    outcome, reason = became or _unsure(thought) or ("kept", None)
     return Done(
         outcome,
         about=thought.fact.fact_id,
         reason=reason,
-        evidence=_evidence(thought, account, event, kit),
-        publishes=account.publishes(event),
+        evidence=_evidence(thought, kit) | {"changed": account.as_evidence(event) if account else []},
+        publishes=account.publishes(event) if account else (),
     )
-
-
-def _became(fact: Fact, account: Account, event: Event) -> tuple[str, str] | None:
-    """What changed about the event's fact, the most telling first, and why; None if nothing did."""
-    change, fact_id = account.change, fact.fact_id
-    now = change.after.get(fact_id, fact)
-    due = [fact for fact in change.superseded() if account.due_to(fact) is event]
-    retired = [fact for fact in due if fact.fact_id != fact_id]
-    if any(fact.fact_id == fact_id for fact in change.merged()):
-        return "merged", f"it says the same as {now.merged_into}"
-    if retired:
-        return "superseded", f"it is said instead of {', '.join(str(fact.fact_id) for fact in retired[:5])}"
-    if any(fact.fact_id == fact_id for fact in due):
-        return "retired", f"{now.superseded_by} was claimed later"
-    if any(fact.fact_id == fact_id for fact in change.revived()):
-        return "revived", "nothing claimed later says otherwise any more"
-    if now.disputes:
-        return "disputed", f"an assistant said so, and the user stated {now.disputes}"
-    return None
 
 
 def _unsure(thought: Considered) -> tuple[str, str] | None:
@@ -239,7 +168,7 @@ def _unsure(thought: Considered) -> tuple[str, str] | None:
     return ("unsure", f"the mind could not tell of {len(unsure)} of {len(thought.compared)}") if unsure else None
 
 
-def _evidence(thought: Considered, account: Account, event: Event, kit: Kit) -> dict[str, Any]:
+def _evidence(thought: Considered, kit: Kit) -> dict[str, Any]:
     answered = [one.answer for one in thought.compared if isinstance(one.answer, Answer)]
     return {
         "model": kit.mind.model("relation"),
@@ -247,7 +176,6 @@ def _evidence(thought: Considered, account: Account, event: Event, kit: Kit) -> 
         "tokens_in": sum(one.tokens_in for one in answered),
         "tokens_out": sum(one.tokens_out for one in answered),
         "milliseconds": max((one.milliseconds for one in answered), default=0),
-        "changed": [_change(fact, account.change) for fact in account.change.changed() if account.due_to(fact) is event],
     }
 
 
@@ -258,15 +186,3 @@ def _as_evidence(one: Comparing) -> dict[str, Any]:
     if isinstance(one.answer, Answer):
         return {**found, "relation": one.answer.relation, "reason": one.answer.reason, "decided_by": one.answer.model}
     return found
-
-
-def _change(fact: Fact, change: Change) -> dict[str, Any]:
-    """How a fact stands now, and how it stood."""
-    before = change.before.get(fact.fact_id)
-    names = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
-    now = {name: getattr(fact, name) for name in names}
-    return {
-        "fact_id": str(fact.fact_id),
-        "now": {name: value for name, value in now.items() if before is None or getattr(before, name) != value},
-        "was": {name: getattr(before, name) for name in names if before and getattr(before, name) != now[name]},
-    }

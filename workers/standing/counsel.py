@@ -54,10 +54,11 @@ class Matter:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A pair that has no answer yet."""
+    """A pair that has no answer yet; `exactly` when it is known how long that lasts."""
 
     why: str
     wait: timedelta
+    exactly: bool = False
 
 
 def matter(one: Fact, other: Fact) -> Matter:
@@ -72,12 +73,25 @@ async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answe
     model = kit.mind.model("relation")
     async with kit.database.read({agent for agent, _, _ in wanted}) as db:
         kept = await answers.kept(db, wanted, prompt=question.VERSION, model=model)
-    questions = list(_questions([one for key, one in wanted.items() if key not in kept]))
-    given = await asyncio.gather(*(_Asking(some, kit, worker, model).put() for some in questions))
+    questions = [_Asking(some, kit, worker, model) for some in _questions([one for key, one in wanted.items() if key not in kept])]
     found: dict[answers.Pair, Answer | Open] = {**kept}
-    for some in given:
-        found |= some
+    for given in await _all_put(questions, at_once=kit.settings.mind_concurrency):
+        found |= given
     return found
+
+
+async def _all_put(questions: Sequence["_Asking"], *, at_once: int) -> list[Mapping[answers.Pair, Answer | Open]]:
+    """Each looks at the budget when it is its turn; what one of them raises is raised when all are through and their answers kept."""
+    turns = asyncio.Semaphore(at_once)
+
+    async def in_turn(asking: "_Asking") -> Mapping[answers.Pair, Answer | Open]:
+        async with turns:
+            return await asking.put()
+
+    put = await asyncio.gather(*map(in_turn, questions), return_exceptions=True)
+    if failed := next((one for one in put if isinstance(one, BaseException)), None):
+        raise failed
+    return [one for one in put if not isinstance(one, BaseException)]
 
 
 def _questions(matters: Sequence[Matter]) -> Iterator[list[Matter]]:
@@ -124,9 +138,11 @@ class _Asking:
             own, total = await spending.tokens(db, hour=hour, agent=self.agent)
         settings, until = self.kit.settings, hour + timedelta(hours=1) - clock.now()
         if own >= settings.mind_agent_tokens_per_hour:
-            return Open(f"agent {self.agent!r} has spent its {settings.mind_agent_tokens_per_hour:,} tokens of this hour", until)
+            return Open(
+                f"agent {self.agent!r} has spent its {settings.mind_agent_tokens_per_hour:,} tokens of this hour", until, exactly=True
+            )
         if total >= settings.mind_tokens_per_hour:
-            return Open(f"all agents together have spent their {settings.mind_tokens_per_hour:,} tokens of this hour", until)
+            return Open(f"all agents together have spent their {settings.mind_tokens_per_hour:,} tokens of this hour", until, exactly=True)
         return None
 
     async def _write_down(self) -> None:
@@ -161,7 +177,7 @@ class _Asking:
         async with self.kit.database.notes([self.agent]) as db:
             await answers.keep(db, given)
             await spending.add(db, self._spent(tokens_in, tokens_out))
-        return {one.key: answer for one, answer in zip(self.matters, given, strict=True)}
+            return {**await answers.kept(db, {one.key for one in self.matters}, prompt=question.VERSION, model=self.model)}
 
     def _answer(self, one: Matter, judgement: Judgement, share: tuple[int, int], milliseconds: int, now: datetime) -> Answer:
         agent, older, newer = one.key

@@ -6,6 +6,7 @@ texts ─▶ all that merge or conflict with them, and so on ─▶ slots ─▶
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from uuid import UUID
 
 from store import facts, mentions, relations, vectors
@@ -25,30 +26,31 @@ class Change:
     copies: Mapping[UUID, UUID]
     moved: Mapping[str, UUID]
 
+    @cached_property
     def changed(self) -> list[Fact]:
         """The facts that stand otherwise now, new ones included."""
         return [fact for fact_id, fact in self.after.items() if self.before.get(fact_id) != fact]
 
-    def superseded(self) -> list[Fact]:
+    @cached_property
+    def superseded(self) -> frozenset[UUID]:
         """Those that have been retired now, or by another fact than before."""
-        return [fact for fact in self.changed() if fact.superseded_by and fact.superseded_by != self._was(fact, "superseded_by")]
+        return frozenset(fact.fact_id for fact in self.changed if fact.superseded_by and self._differs(fact, "superseded_by"))
 
-    def merged(self) -> list[Fact]:
+    @cached_property
+    def merged(self) -> frozenset[UUID]:
         """Those that have become part of another now."""
-        return [fact for fact in self.changed() if fact.merged_into and fact.merged_into != self._was(fact, "merged_into")]
+        return frozenset(fact.fact_id for fact in self.changed if fact.merged_into and self._differs(fact, "merged_into"))
 
-    def revived(self) -> list[Fact]:
-        """Those that are active again."""
-        return [fact for fact in self.changed() if fact.active and fact.fact_id in self.before and not self._was(fact, "active")]
+    @cached_property
+    def revived(self) -> frozenset[UUID]:
+        """Those that were there and are active again."""
+        return frozenset(
+            fact.fact_id for fact in self.changed if fact.active and fact.fact_id in self.before and self._differs(fact, "active")
+        )
 
-    def survivor(self, fact_id: UUID) -> Fact | None:
-        """The fact it is part of now, itself unless it was merged; None for one that is not concerned."""
-        fact = self.after.get(fact_id)
-        return self.after[fact.merged_into] if fact and fact.merged_into else fact
-
-    def _was(self, fact: Fact, name: str) -> object:
+    def _differs(self, fact: Fact, name: str) -> bool:
         before = self.before.get(fact.fact_id)
-        return getattr(before, name) if before else None
+        return getattr(before, name, None) != getattr(fact, name)
 
 
 async def find(db: Read, agent: str, texts: Collection[bytes]) -> Change:
@@ -62,7 +64,7 @@ async def find(db: Read, agent: str, texts: Collection[bytes]) -> Change:
 
 async def write(db: Write, table: str, change: Change, *, due_to: Callable[[Fact], str], now: datetime) -> None:
     """Write it; `due_to` names the event that a fact's change is due to. `table` holds the vectors."""
-    changed = [replace(fact, recorded_at=now, recorded_by=due_to(fact)) for fact in change.changed()]
+    changed = [replace(fact, recorded_at=now, recorded_by=due_to(fact)) for fact in change.changed]
     known = [fact for fact in changed if fact.fact_id in change.before]
     await facts.change(db, [fact for fact in known if not fact.active])
     await facts.insert(db, [replace(fact, created_at=now) for fact in changed if fact.fact_id in change.copies])

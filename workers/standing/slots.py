@@ -258,16 +258,20 @@ class Homes:
         inside = [one for one in self.slot.refining if one.low_key in keys and one.high_key in keys]
         richer = {one.richer_key for one in inside}
         poorer = {key for one in inside for key in (one.low_key, one.high_key) if key != one.richer_key}
-        fit = [row for row in stretch.rows if self.rows[row].text_key in richer - poorer and self._may_word(row, survivor)]
+        fit = [row for row in stretch.rows if self.rows[row].text_key in richer - poorer and self._may_word(row, stretch)]
         if not fit or fit[0] == survivor.fact_id:
             return own
         wording = _in_own_words(self.rows[fit[0]])
         return replace(own, content=wording.content, content_hash=wording.content_hash, own_content=own.content)
 
-    def _may_word(self, row: UUID, survivor: Fact) -> bool:
-        theirs, _ = trust.of(self.of_row[row])
-        ours, _ = trust.of(self.of_row[survivor.fact_id])
-        return not (theirs == trust.ASSISTANT and ours == trust.USER)
+    def _may_word(self, row: UUID, stretch: Stretch) -> bool:
+        return not (self._voucher(row, stretch) == trust.ASSISTANT and self._voucher(stretch.survivor, stretch) == trust.USER)
+
+    def _voucher(self, row: UUID, stretch: Stretch) -> str:
+        """Who vouches for the words of this row; which of several rows of these words a claim came to makes no difference."""
+        key = self.rows[row].text_key
+        provenance, _ = trust.of([claim for claim in stretch.claims if self.rows[claim.fact_id].text_key == key])
+        return provenance
 
     def _copied(self, claim: Said) -> UUID:
         """A row of the same text for a claim that was made in another stretch than its row's."""
