@@ -83,7 +83,7 @@ class FactUnsettled(Event):
 
     fact_id: UUID = Field(description="The fact.")
     why: Unsettling = Field(
-        description="What happened: it was claimed again, it retired another, a person freed it, or asks another mind about it."
+        description="What happened: it was claimed again, it retired another, a person freed it, or another mind is asked."
     )
 
 

@@ -144,10 +144,15 @@ def _sentence(kind: type[Event], error: ValidationError) -> str:
     for problem in error.errors(include_url=False, include_context=False)[:3]:
         where = ".".join(str(part) for part in problem["loc"]) or "body"
         value = "" if problem["type"] == "missing" else f", got {_shown(problem['input'])}"
-        said = "is blank or has a control character" if problem["type"] == "string_pattern_mismatch" else problem["msg"].lower()
+        said = "is blank or has a control character" if problem["type"] == "string_pattern_mismatch" else _printable(problem["msg"].lower())
         hint = "; add Z or an offset such as +02:00" if problem["type"] == "timezone_aware" else ""
         problems.append(f"{where}: {said}{value}{hint}")
     return f"not a valid {kind.stream}: " + "; ".join(problems)
+
+
+def _printable(message: str) -> str:
+    """What pydantic says, which may quote a character that no log line should hold."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in message)
 
 
 def _shown(value: object) -> str:

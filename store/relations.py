@@ -57,7 +57,7 @@ _PUT = text(
     f"INSERT INTO heart.relations ({_COLUMNS}) SELECT * FROM {arrays.unnested(_TYPES)}"
     " ON CONFLICT (agent_id, low_key, high_key) DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _TYPES if name not in ('agent_id', 'low_key', 'high_key'))}"
-    " WHERE heart.relations.decided_by = 'mind' OR excluded.decided_by = 'person'"
+    " WHERE excluded.decided_by = 'person'"
 )
 
 
@@ -67,7 +67,7 @@ def pair(agent: str, left: bytes, right: bytes) -> Pair:
 
 
 async def put(db: Write, rows: Sequence[Relation]) -> None:
-    """Write relations down. A mind's replaces a mind's, a person's replaces any."""
+    """Write relations down. The first that is known of a pair stays, unless a person says otherwise."""
     if rows:
         await db.execute(_PUT, arrays.columns([vars(row) for row in rows], _TYPES))
 

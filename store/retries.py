@@ -53,15 +53,33 @@ _SET_ASIDE = text(
     " ON CONFLICT (worker, agent_id, event_id) DO UPDATE SET together = excluded.together, reason = excluded.reason,"
     " attempts = CASE WHEN excluded.together THEN bus.retries.attempts ELSE 0 END,"
     " due_at = CASE WHEN excluded.together THEN excluded.since + least(CAST(:longest AS interval),"
-    " (excluded.due_at - excluded.since) * power(2, greatest(0, least(bus.retries.attempts, 12) - 1))) ELSE excluded.due_at END"
+    " (excluded.due_at - excluded.since) * CASE WHEN :exactly THEN 1 ELSE power(2, least(bus.retries.attempts, 12)) END)"
+    " ELSE excluded.due_at END"
     " WHERE bus.retries.together OR excluded.together"
 )
 
 
-async def set_aside(db: Write, rows: Sequence[Retry]) -> None:
-    """Add rows. One that is there already stays as it is, unless it waits together: then it waits twice as long, or is worked alone."""
+async def set_aside(db: Write, rows: Sequence[Retry], *, exactly: bool = False) -> None:
+    """Add rows. One that is there already stays as it is, unless it waits together: then it waits twice as long, or is worked alone.
+
+    `exactly`, it waits no longer than is said.
+    """
     if rows:
-        await db.execute(_SET_ASIDE, [{**vars(row), "longest": LONGEST_WAIT} for row in rows])
+        await db.execute(_SET_ASIDE, [{**vars(row), "longest": LONGEST_WAIT, "exactly": exactly} for row in rows])
+
+
+async def held(db: Read, worker: str, keys: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of these (agent_id, event_id) that wait here for another attempt: nobody need bring them again."""
+    if not keys:
+        return set()
+    rows = await db.execute(
+        text(
+            "SELECT r.agent_id, r.event_id FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
+            " JOIN bus.retries r ON r.worker = :worker AND r.agent_id = q.agent_id AND r.event_id = q.event_id"
+        ),
+        {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
+    )
+    return {(row.agent_id, row.event_id) for row in rows}
 
 
 async def take(db: Write, worker: str, *, now: datetime, lease: datetime) -> Retry | None:

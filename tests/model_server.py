@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from html import unescape
 from itertools import count
 from typing import Any, Self, TypeAlias, get_args
 
@@ -69,6 +70,16 @@ def slow(seconds: float, then: Handler) -> Handler:
 
     async def handler(body: Body) -> Sent:
         await asyncio.sleep(seconds)
+        return await then(body)
+
+    return handler
+
+
+def holding(until: asyncio.Event, then: Handler) -> Handler:
+    """Does what `then` does, once the event is set."""
+
+    async def handler(body: Body) -> Sent:
+        await until.wait()
         return await then(body)
 
     return handler
@@ -279,6 +290,29 @@ def one_for_each(relation: Relation) -> Answer:
         numbers = re.findall(r"^pair (\d+):", asked, re.MULTILINE)
         judgement = {"relation": relation, "reason": "scripted"} | ({"richer": "newer"} if relation == "refines" else {})
         return {"judgements": [{"pair": pair, **judgement} for pair in range(1, max(map(int, numbers), default=1) + 1)]}
+
+    return answer
+
+
+def pairs_in(body: Body) -> list[tuple[str, str]]:
+    """The wordings of the older and the newer fact of each pair that is asked about."""
+    written, _, asked = str(body["messages"][0]["content"]).rpartition("</facts>")
+    words = {number: unescape(said) for number, said in re.findall(r'^<fact id="(F\d+)"[^>]*>(.*?)</fact>$', written, re.M | re.S)}
+    return [(words[older], words[newer]) for older, newer in re.findall(r"^pair \d+: older (F\d+), newer (F\d+)$", asked, re.M)]
+
+
+def judging(judge: Callable[[str, str], Relation]) -> Answer:
+    """Of each pair what `judge` says of its older and its newer wording; the newer refines, if one does."""
+
+    def answer(body: Body) -> Any:
+        given = [judge(older, newer) for older, newer in pairs_in(body)]
+        richer = [{"richer": "newer"} if relation == "refines" else {} for relation in given]
+        return {
+            "judgements": [
+                {"pair": pair, "relation": relation, "reason": "scripted", **more}
+                for pair, (relation, more) in enumerate(zip(given, richer, strict=True), 1)
+            ]
+        }
 
     return answer
 

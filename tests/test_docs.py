@@ -26,6 +26,8 @@ def test_every_setting_a_document_or_a_message_names_exists() -> None:
     assert named - known == set()
 
 
-def test_every_worker_has_a_test_of_its_own() -> None:
+def test_every_worker_has_a_test_of_its_own_or_one_of_its_family() -> None:
+    """test_deduplicator.py; test_supersession.py for both of supersession_checker and supersession_rechecker."""
+    tests = {path.stem for path in (repository() / "tests" / "workers").glob("test_*.py")}
     for name in workers.table():
-        assert (repository() / "tests" / "workers" / f"test_{name}.py").exists()
+        assert {f"test_{name}", f"test_{name.rpartition('_')[0]}"} & tests, name

@@ -1,35 +1,20 @@
-"""`nous censor add | list | relax`: what a person decides about a warning.
+"""`nous censor add | list | relax`: what a person decides about a warning."""
 
-A decision is an event like any other: its effect, its receipt and its letter are committed together; the letter is sent at once,
-or by a running worker if Redis is away.
-"""
-
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from pydantic import ValidationError
-
-import workers
-from events import CensorAdded, CensorRelaxed, Event, Severity, encode
-from nous import clock, ids
-from nous.errors import Contended, Misconfigured, Outage, UserMistake
+from events import CensorAdded, CensorRelaxed, Severity
+from nous import ids
+from nous.errors import UserMistake
 from nous.settings import Settings
-from store import censors, outbox, receipts
+from store import censors
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
-from store.database import Database, Write
-from store.outbox import Letter
-from store.receipts import Receipt
-from workers.runtime.sweep import announce
+from store.database import Database
 
-from . import ids_meant, place, screen
+from . import decision, ids_meant, place, screen
 
-OPERATOR = "operator"  # the worker named in the receipts of what people decide
 OPTIONS = {"agent_id": "--agent", "trigger_pattern": "--pattern", "escalation_threshold": "--threshold", "censor_id": "--id"}
-
-E = TypeVar("E", bound=Event)
 
 
 async def add(
@@ -46,9 +31,10 @@ async def add(
     """Add a censor and say its id."""
     if not pattern.strip():
         raise UserMistake("--pattern does not do: it is empty, and a censor watches for something")
-    told = _event(
+    told = decision.event(
         CensorAdded,
         agent,
+        OPTIONS,
         censor_id=censor or ids.new(),
         trigger_pattern=pattern,
         reason=reason,
@@ -74,8 +60,10 @@ async def add(
         async with database.write({agent}) as db:
             if not await censors.insert(db, added):
                 raise UserMistake(f"agent {agent!r} has a censor {added.censor_id} already; leave --id out for a new one")
-            letter = await _record(db, told, "added", reason, evidence={"after": _state(added)})
-        await _send(settings, database, letter)
+            letters = await decision.record(
+                db, told, outcome="added", about=added.censor_id, reason=reason, evidence={"after": _state(added)}
+            )
+        await decision.send(settings, database, letters)
     if is_json:
         screen.emit(as_data(added))
     else:
@@ -113,7 +101,7 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
     """Turn a block back into a warning that counts from here."""
     async with place.database(settings) as database:
         known = await the_one(database, censor, agent)
-        told = _event(CensorRelaxed, known.agent_id, censor_id=known.censor_id, reason=reason)
+        told = decision.event(CensorRelaxed, known.agent_id, OPTIONS, censor_id=known.censor_id, reason=reason)
         async with database.write({known.agent_id}) as db:
             before = await censors.get(db, known.agent_id, known.censor_id)
             if before is None or before.severity != "block":
@@ -122,8 +110,9 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
                 before, severity="warn", counted_from=before.activation_count, relaxed_at=told.occurred_at, relaxed_reason=told.reason
             )
             await censors.update(db, relaxed)
-            letter = await _record(db, told, "relaxed", reason, evidence={"before": _state(before), "after": _state(relaxed)})
-        await _send(settings, database, letter)
+            evidence = {"before": _state(before), "after": _state(relaxed)}
+            letters = await decision.record(db, told, outcome="relaxed", about=relaxed.censor_id, reason=reason, evidence=evidence)
+        await decision.send(settings, database, letters)
     if is_json:
         screen.emit(as_data(relaxed))
     else:
@@ -148,46 +137,6 @@ async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
 def as_data(censor: Censor) -> dict[str, Any]:
     """A censor for JSON."""
     return {name: getattr(censor, name) for name in Censor.__dataclass_fields__}
-
-
-def _event(kind: type[E], agent: str, **fields: object) -> E:
-    """What was decided, as an event of its own. Raises UserMistake naming the option that does not do."""
-    try:
-        return kind.model_validate({"event_id": str(ids.new()), "agent_id": agent, "occurred_at": clock.now(), **fields})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        option = OPTIONS.get(str(first["loc"][0]), f"--{first['loc'][0]}")
-        raise UserMistake(f"{option} does not do: {screen.plainly(first['msg'])}, got {screen.shown(str(first['input']))[:80]!r}") from None
-
-
-async def _record(db: Write, told: CensorAdded | CensorRelaxed, outcome: str, reason: str, *, evidence: Mapping[str, object]) -> Letter:
-    """The receipt and the letter, in the transaction of the effect; gives the letter."""
-    receipt = Receipt(
-        worker=OPERATOR,
-        agent_id=told.agent_id,
-        event_id=told.event_id,
-        stream=told.stream,
-        entry_id="",
-        ending="done",
-        outcome=outcome,
-        reason=reason,
-        about=told.censor_id,
-        occurred_at=told.occurred_at,
-        recorded_at=told.occurred_at,
-        evidence=evidence,
-        derived=(f"{told.stream}:{told.event_id}",),
-    )
-    letter = Letter(agent_id=told.agent_id, event_id=told.event_id, stream=told.stream, body=encode(told))
-    await receipts.insert(db, [receipt])
-    await outbox.insert(db, [letter], now=told.occurred_at)
-    return letter
-
-
-async def _send(settings: Settings, database: Database, letter: Letter) -> None:
-    """Publish the letter now; when Redis is away, or is not known here, a running worker does it within seconds of its return."""
-    with suppress(Outage, Contended, Misconfigured):
-        async with place.redis(settings) as redis:
-            await announce(database, redis, [letter], workers.consumers())
 
 
 def _state(censor: Censor) -> dict[str, object]:

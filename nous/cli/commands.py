@@ -174,17 +174,27 @@ def workers(is_json: Json = False) -> None:
 @app.command(rich_help_panel=SEE)
 def facts(
     agent: Agent = None,
-    with_inactive: Annotated[bool, typer.Option("--all", help="Those that are no longer active too.")] = False,
+    with_inactive: Annotated[
+        bool, typer.Option("--all", help="Those that are superseded or merged too, with what became of them.")
+    ] = False,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was true then, as far as is known.")] = None,
+    known_at: Annotated[str | None, typer.Option("--known-at", metavar="TIME", help="What had been recorded by then.")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100 on a terminal, else all")
     ] = None,
     is_json: Json = False,
 ) -> None:
-    """What is remembered, agent by agent."""
-    from .facts import list_facts
+    """What is remembered, agent by agent; now, or at another time.
+
+    A TIME has its time zone, as in 2026-03-01T09:30Z; a date alone is its midnight in UTC. --as-of asks about the world, --known-at
+    about this memory: both together ask what was taken to be true of one moment at another.
+    """
+    from .facts import Wanted, list_facts
+    from .moments import typed
     from .place import settings
 
-    asyncio.run(list_facts(settings(), agent=agent, with_inactive=with_inactive, limit=limit, is_json=is_json))
+    wanted = Wanted(agent, with_inactive, typed("--as-of", as_of), typed("--known-at", known_at))
+    asyncio.run(list_facts(settings(), wanted, limit=limit, is_json=is_json))
 
 
 @app.command(rich_help_panel=SEE)
@@ -196,7 +206,8 @@ def explain(
 ) -> None:
     """How a fact or a censor came to be as it is.
 
-    Each event that touched it, what it was compared with, the guard's finding, and what followed.
+    Each event that touched it, what it was compared with, what the guard found and a mind answered, what people decided, and what
+    was true before and after.
     """
     from .censor_story import explain_censor
     from .fact_story import explain_fact
@@ -205,7 +216,54 @@ def explain(
     asyncio.run({"fact": explain_fact, "censor": explain_censor}[what](settings(), id_, agent=agent, is_json=is_json))
 
 
+@app.command(rich_help_panel=SEE)
+def answers(
+    agent: Agent = None,
+    days: Annotated[int, typer.Option("--days", min=1, max=3660, help="So many days, today among them.")] = 30,
+    is_json: Json = False,
+) -> None:
+    """What minds were asked and what it cost: by day, worker, agent and model.
+
+    In US dollars, at the prices that NOUS_MIND_PRICE_IN and NOUS_MIND_PRICE_OUT say. The offline mind is free.
+    """
+    from .answers import list_answers
+    from .place import settings
+
+    asyncio.run(list_answers(settings(), agent=agent, days=days, is_json=is_json))
+
+
 # ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Because = Annotated[str, typer.Option("--because", help="Why; it is kept.", show_default=False)]
+FactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.")]
+
+fact = typer.Typer(help="Restore what was retired, split what was merged: what a person decides holds for ever.", no_args_is_help=True)
+app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
+
+
+@fact.command("restore")
+def fact_restore(id_: FactId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Let a retired fact be true again, beside the one that retired it.
+
+    Both are then true, and no mind is asked about the two again. Another fact may retire it; that is decided in the same way.
+    """
+    from .fact_decision import restore
+    from .place import settings
+
+    asyncio.run(restore(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
+@fact.command("split")
+def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Make a wording that became part of a fact a fact of its own.
+
+    ID is the id the wording was published under. No mind is asked about the two again.
+    """
+    from .fact_decision import split
+    from .place import settings
+
+    asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
 
 censor = typer.Typer(help="Add, list and relax the warnings an agent trips.", no_args_is_help=True)
 app.add_typer(censor, name="censor", rich_help_panel=DECIDE)

@@ -36,6 +36,7 @@ from .running import alongside, owned
 from .standing import look, settled
 
 STREAM, WORKER = "fact_learned", "deduplicator"
+CHECKERS = ("supersession_checker", "supersession_rechecker")
 SETTLE_S = 120.0
 
 
@@ -49,6 +50,30 @@ class Pair:
     reason: str
     findings: tuple[Finding, ...]
     fact_id: UUID
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A fact that does not stand by itself any more, the one that does in its place, and since when, if it was ever true."""
+
+    fact_id: UUID
+    was: str
+    now: str
+    until: datetime | None
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How facts stand to each other since: which mind said so at which cost, and of how many pairs it could not tell."""
+
+    minds: tuple[str, ...]
+    tokens: int
+    pairs: int
+    superseded: tuple[Settled, ...]
+    merged: tuple[Settled, ...]
+    disputed: tuple[Settled, ...]
+    unsure: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,7 @@ class Report:
     confirmed: tuple[Pair, ...]
     almost_merged: tuple[Pair, ...]
     likely_twins: tuple[Pair, ...]
+    judged: Judged
     reasons: Mapping[str, Mapping[str, int]]
     confirm_similarity: float | None
     check_similarity: float | None
@@ -97,6 +123,7 @@ class Memory:
     """What the store holds of the sample's agents at one moment."""
 
     told: tuple[Receipt, ...]
+    checked: tuple[Receipt, ...]
     rows: Mapping[facts.Key, Fact]
     heard: Mapping[str, Mention]
 
@@ -151,13 +178,16 @@ async def _remembered(database: Database, deliveries: Sequence[Mapping[str, obje
     agents, events = _agents(deliveries), {str(one["event_id"]) for one in deliveries}
     async with database.overview() as db:
         told = [receipt for agent in agents for receipt in await receipts.of_agent(db, agent, WORKER) if receipt.event_id in events]
-        rows = {
-            (fact.agent_id, fact.fact_id): fact
-            for agent in agents
-            for fact in await facts.listed(db, agent=agent, inactive=True, limit=None)
-        }
+        checked = [receipt for agent in agents for name in CHECKERS for receipt in await receipts.of_agent(db, agent, name)]
+        rows = {fact.key: fact for agent in agents for fact in await facts.listed(db, agent=agent, inactive=True, limit=None)}
         heard = await mentions.of_facts(db, list(rows))
-    return Memory(tuple(told), rows, {one.event_id: one for ones in heard.values() for one in ones})
+    ours = {(receipt.agent_id, receipt.about) for receipt in told}
+    return Memory(
+        told=tuple(told),
+        checked=tuple(receipt for receipt in checked if (receipt.agent_id, receipt.about) in ours),
+        rows=rows,
+        heard={one.event_id: one for ones in heard.values() for one in ones},
+    )
 
 
 # ── the report, from what is remembered ───────────────────────────────────────────────────────────────────────────────────
@@ -184,6 +214,7 @@ def _report(
         confirmed=tuple(pair for receipt in after.told if receipt.outcome == "confirmed" and (pair := _confirmation(receipt, after))),
         almost_merged=tuple(pair for receipt, pair in pairs if receipt.evidence.get("almost_merged")),
         likely_twins=tuple(pair for receipt, pair in pairs if not receipt.evidence.get("almost_merged")),
+        judged=_judged(after, {str(one["event_id"]) for one in deliveries}),
         reasons={name: _counted(one.reason or "" for one in after.told if one.outcome == name) for name in ("skipped", "parked")},
         confirm_similarity=_threshold("confirm_similarity", after),
         check_similarity=_threshold("check_similarity", after),
@@ -227,6 +258,41 @@ def _twin(receipt: Receipt, after: Memory) -> Pair | None:
         return None
     findings = guard.agree(known.content, fact.content).findings
     return Pair(known.content, fact.content, near["similarity"], near.get("guard", ""), findings, fact.fact_id)
+
+
+def _judged(after: Memory, events: set[str]) -> Judged:
+    """How the facts that these events began stand to others."""
+    ours = [fact for fact in after.rows.values() if fact.stored_by in events]
+    return Judged(
+        minds=tuple(sorted({receipt.evidence["model"] for receipt in after.checked if receipt.evidence.get("candidates")})),
+        tokens=sum(receipt.evidence.get("tokens_in", 0) + receipt.evidence.get("tokens_out", 0) for receipt in after.checked),
+        pairs=len(_pairs(after)),
+        superseded=_settled(ours, after, "superseded_by"),
+        merged=_settled(ours, after, "merged_into"),
+        disputed=_settled(ours, after, "disputes"),
+        unsure=sum(relation == "unsure" for relation in _pairs(after).values()),
+    )
+
+
+def _pairs(after: Memory) -> dict[frozenset[str], str]:
+    """Every pair of facts that was compared, with what was said of it last."""
+    return {
+        frozenset((str(receipt.about), one["fact_id"])): one["relation"]
+        for receipt in sorted(after.checked, key=lambda receipt: (receipt.agent_id, receipt.seq))
+        for one in receipt.evidence.get("candidates", [])
+        if "relation" in one
+    }
+
+
+def _settled(ours: Iterable[Fact], after: Memory, how: str) -> tuple[Settled, ...]:
+    """Those that gave way to another fact in this way, oldest first."""
+    found = []
+    for fact in sorted(ours, key=lambda fact: (fact.valid_to or fact.valid_from, fact.created_at)):
+        other = after.rows.get((fact.agent_id, getattr(fact, how)))
+        if other:
+            findings = guard.agree(fact.wording, other.wording).findings
+            found.append(Settled(fact.fact_id, fact.wording, other.wording, fact.valid_to, findings))
+    return tuple(found)
 
 
 def _threshold(name: str, after: Memory) -> float | None:

@@ -1,18 +1,17 @@
-"""`nous facts`: what is remembered, agent by agent."""
+"""`nous facts`: what is remembered, agent by agent; or what was true, or had been recorded, at another time."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import groupby, islice
-from uuid import UUID
 
 from rich.console import Console, Group
 from rich.text import Text
 
 from nous.settings import Settings
-from store import facts, mentions
+from store import facts, mentions, versions
 from store.database import Read
-from store.facts import Fact
+from store.facts import Fact, Key
 from store.mentions import Mention
 
 from . import place, screen
@@ -21,47 +20,74 @@ SHOWN = 100
 WIDE = 120  # from here the id has a column of its own
 ID_WIDTH = 36
 AT_ONCE = 5_000
-PIPED = ("fact_id", "agent_id", "heard", "provenance", "content", "inactive")
+PIPED = ("fact_id", "agent_id", "heard", "provenance", "content", "inactive", "became")
+OURS = {"content_hash", "text_key", "claimed_by"}  # of no use to anybody outside
 
 
-async def list_facts(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """Which facts: one agent's or all, those that do not stand too, as of a time in the world, as known at a time of ours."""
+
+    agent: str | None = None
+    with_inactive: bool = False
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+
+    async def listed(self, db: Read, *, limit: int | None) -> list[Fact]:
+        """At most `limit` of them, agent by agent in the order claimed."""
+        if self.known_at is None:
+            return await facts.listed(db, agent=self.agent, inactive=self.with_inactive, as_of=self.as_of, limit=limit)
+        return await versions.listed(
+            db, known_at=self.known_at, agent=self.agent, inactive=self.with_inactive, as_of=self.as_of, limit=limit
+        )
+
+    def __str__(self) -> str:
+        """In words, after `no facts`."""
+        whose = f" of agent {screen.shown(self.agent)!r}" if self.agent else ""
+        true = f" that were true on {screen.moment(self.as_of)} UTC" if self.as_of and not self.with_inactive else ""
+        true = f" claimed by {screen.moment(self.as_of)} UTC" if self.as_of and self.with_inactive else true
+        known = f", as recorded by {screen.moment(self.known_at)} UTC" if self.known_at else ""
+        return f"{whose}{true}{known}"
+
+
+async def list_facts(settings: Settings, wanted: Wanted, *, limit: int | None, is_json: bool) -> None:
     """Print facts, oldest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
     async with place.database(settings) as database, database.overview() as db:
-        wanted = SHOWN if limit is None and not is_json and screen.out().is_terminal else limit
-        found = await facts.listed(db, agent=agent, inactive=with_inactive, limit=None if wanted is None else wanted + 1)
-        shown = sorted(found if wanted is None else found[:wanted], key=_as_claimed)
-        heard = await mentions_of(db, shown)
+        most = SHOWN if limit is None and not is_json and screen.out().is_terminal else limit
+        found = await wanted.listed(db, limit=None if most is None else most + 1)
+        shown = found if most is None else found[:most]
+        heard = await mentions_of(db, [fact.key for fact in shown], known_at=wanted.known_at)
     if is_json:
-        screen.emit([as_data(fact, heard[fact.agent_id, fact.fact_id]) for fact in shown])
+        screen.emit([as_data(fact, heard[fact.key]) for fact in shown])
         return
     console = screen.out()
     if not shown:
-        console.print(_nothing(agent, with_inactive=with_inactive))
+        console.print(_nothing(wanted))
     elif not console.is_terminal:
         print("\t".join(PIPED))
+    elif wanted.as_of or wanted.known_at:
+        console.print(f"Facts{wanted}\n", style="dim")
     for name, mine in groupby(shown, key=lambda fact: fact.agent_id):
-        _print_agent(console, name, list(mine), heard)
+        _print_agent(console, name, list(mine), heard, is_past=wanted.as_of is not None)
     if len(found) > len(shown):
         screen.err().print(f"These are the first {len(shown):,}; --limit {len(shown) * 10:,} shows more, --json all.", style="dim")
 
 
-def _as_claimed(fact: Fact) -> tuple[str, datetime, datetime, UUID]:
-    """Its place in the list: agent by agent in the order claimed, what was claimed at once in the order stored."""
-    return fact.agent_id, fact.valid_from, fact.created_at, fact.fact_id
-
-
-async def mentions_of(db: Read, found: Sequence[Fact]) -> dict[facts.Key, list[Mention]]:
-    """Every wording of these facts."""
-    heard: dict[facts.Key, list[Mention]] = {(fact.agent_id, fact.fact_id): [] for fact in found}
-    keys = iter(list(heard))
-    while some := list(islice(keys, AT_ONCE)):
-        heard |= await mentions.of_facts(db, some)
-    return heard
+async def mentions_of(db: Read, keys: Sequence[Key], *, known_at: datetime | None = None) -> dict[Key, list[Mention]]:
+    """Every wording of these facts and of all that was merged into them, in the order claimed; what had been heard by `known_at`."""
+    heard: dict[Key, list[Mention]] = {key: [] for key in keys}
+    left = iter(keys)
+    while some := list(islice(left, AT_ONCE)):
+        parts = await (versions.parts(db, some, known_at=known_at) if known_at else facts.parts(db, some))
+        by_row = await mentions.of_facts(db, {row for row, _ in parts})
+        for row, whole in parts:
+            heard[whole] += [one for one in by_row.get(row, []) if known_at is None or one.heard_at <= known_at]
+    return {key: sorted(ones, key=lambda one: (one.occurred_at, one.event_id)) for key, ones in heard.items()}
 
 
 def as_data(fact: Fact, heard: Iterable[Mention]) -> dict[str, object]:
     """A fact for JSON, with every wording it was heard in."""
-    told = {name: value for name, value in asdict(fact).items() if name not in {"content_hash", "claimed_by"}}
+    told = {name: value for name, value in asdict(fact).items() if name not in OURS}
     return {**told, "confidence": screen.rounded(fact.confidence), "mentions": [mention_as_data(one) for one in heard]}
 
 
@@ -83,22 +109,19 @@ def mention_as_data(mention: Mention) -> dict[str, object]:
     }
 
 
-def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: dict[facts.Key, list[Mention]]) -> None:
+def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: Mapping[Key, Sequence[Mention]], *, is_past: bool) -> None:
     title = Text.assemble((screen.shown(agent), "bold"), (f"  {screen.plural(len(mine), 'fact')}", "dim"))
     if not console.is_terminal:
         for fact in mine:
-            print(_line(fact, len(heard[agent, fact.fact_id])))
+            print(_line(fact, len(heard[fact.key])))
         return
     is_wide = console.width >= WIDE
-    table = screen.table(*(["fact id"] if is_wide else []), "fact", "heard", "vouched for by", "since", right=("heard",))
+    table = screen.table(*(["fact id"] if is_wide else []), "fact", "heard", "vouched for by", "true since", right=("heard",))
     table.columns[1 if is_wide else 0].min_width = ID_WIDTH
     for fact in mine:
-        content: Text | Group = _content(fact)
-        if not is_wide:
-            content = Group(content, Text(str(fact.fact_id), style="dim"))
-        ids = [Text(str(fact.fact_id), style="dim", no_wrap=True)] if is_wide else []
-        times = len(heard[agent, fact.fact_id])
-        table.add_row(*ids, content, _times(times), fact.provenance, Text(f"{fact.valid_from:%Y-%m-%d}", no_wrap=True))
+        id_ = Text(str(fact.fact_id), style="dim", no_wrap=is_wide)
+        content = Group(*_content(fact, is_past=is_past), *([] if is_wide else [id_]))
+        table.add_row(*([id_] if is_wide else []), content, _times(len(heard[fact.key])), fact.provenance, _when(fact))
     console.print(title)
     console.print(table)
     console.print()
@@ -107,22 +130,33 @@ def _print_agent(console: Console, agent: str, mine: Sequence[Fact], heard: dict
 def _line(fact: Fact, times: int) -> str:
     """One fact for a pipe, its columns apart by tabs."""
     columns = [str(fact.fact_id), screen.shown(fact.agent_id), f"×{times}", fact.provenance, screen.shown(fact.content)]
-    return "\t".join([*columns, "" if fact.active else "inactive"]).rstrip("\t")
+    return "\t".join([*columns, "" if fact.active else "inactive", became(fact)]).rstrip("\t")
 
 
-def _content(fact: Fact) -> Text:
-    content = screen.said(fact.content, "" if fact.active else "dim strike")
-    if fact.superseded_by:
-        content.append(f"  superseded by {fact.superseded_by}", style="dim not strike")
-    return content
+def _content(fact: Fact, *, is_past: bool) -> list[Text]:
+    """What it says, struck out when it is no longer true (unless the past was asked for), and what became of it."""
+    said = screen.said(fact.content, "" if fact.active or is_past else "dim strike")
+    told = became(fact)
+    return [said, *([Text(told, style="yellow" if fact.active else "dim")] if told else [])]
+
+
+def became(fact: Fact) -> str:
+    """What became of it, if anything did."""
+    others = (("superseded by", fact.superseded_by), ("merged into", fact.merged_into), ("disputes", fact.disputes))
+    return ", ".join(f"{how} {other}" for how, other in others if other)
+
+
+def _when(fact: Fact) -> Text:
+    until = f" to {fact.valid_to:%Y-%m-%d}" if fact.valid_to else ""
+    return Text(f"{fact.valid_from:%Y-%m-%d}{until}", no_wrap=not until)
 
 
 def _times(times: int) -> Text:
     return Text(f"×{times}", style="bold green" if times > 1 else "dim")
 
 
-def _nothing(agent: str | None, *, with_inactive: bool) -> str:
-    whose = f" of agent {screen.shown(agent)!r}" if agent else ""
-    return (
-        f"No {'' if with_inactive else 'active '}facts{whose}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"
-    )
+def _nothing(wanted: Wanted) -> str:
+    if wanted.as_of or wanted.known_at:
+        return f"No facts{wanted}."
+    kind = "" if wanted.with_inactive else "active "
+    return f"No {kind}facts{wanted}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"

@@ -5,12 +5,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-import workers
 from events import FactLearned
 from nous.errors import UserMistake
 from store import facts, mentions, receipts
 from store.database import Read
-from store.facts import Key
+from store.facts import Fact, Key
 from store.receipts import Receipt
 
 from . import place, screen
@@ -41,22 +40,34 @@ def spanned(written: str) -> Span:
     return Span(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f")))
 
 
-async def fact_meant(db: Read, written: str, *, agent: str | None) -> Key:
+@dataclass(frozen=True)
+class Meant:
+    """A fact that a person means: the row their id leads to, the fact this row is part of now, and the published ids they may mean."""
+
+    row: Fact
+    fact: Fact
+    published: frozenset[UUID]
+
+
+async def fact_meant(db: Read, written: str, *, agent: str | None) -> Meant:
     """The fact a person means by an id it was published under, by its own, or by the beginning of either. Raises UserMistake.
 
     One id stands for several facts of an agent when it was published again after the first had stopped being true: it means the fact
     that bears it, or else the one claimed last.
     """
     span = spanned(written)
-    found = await mentions.within(db, span.first, span.last, agent=agent, limit=MOST) or await _bearing(db, span, agent)
+    found = await mentions.within(db, span.first, span.last, agent=agent, limit=MOST)
+    found = found or await facts.within(db, span.first, span.last, agent=agent, limit=MOST)
     if not found:
         raise UserMistake(await _why_none(db, written, agent))
-    if len(found) > 1 and len(await _ids(db, found, span)) > 1:
-        which = screen.listed(f"{fact} of {whose!r}" for whose, fact in found[:5])
-        said = {one for _, one in await _ids(db, found, span)} or {one for _, one in found}
-        raise UserMistake(f"{written!r} fits several facts, {which}; {way_out(said, {whose for whose, _ in found})}")
-    rows = await facts.by_key(db, found)
-    return max(found, key=lambda one: (one[1] in span, rows[one].claimed_at, rows[one].claimed_by))
+    rows, survivors, said = await facts.by_key(db, found), await facts.survivors(db, found), await _ids(db, found, span)
+    meant = sorted({fact.key for fact in survivors.values()})
+    if len(meant) > 1 and len(said) > 1:
+        which = screen.listed(f"{fact} of {whose!r}" for whose, fact in meant[:5])
+        ids = {one for _, one in said} or {one for _, one in meant}
+        raise UserMistake(f"{written!r} fits several facts, {which}; {way_out(ids, {whose for whose, _ in meant})}")
+    key = max(found, key=lambda one: (one[1] in span, rows[one].claimed_at, rows[one].claimed_by))
+    return Meant(rows[key], survivors[key], frozenset(one for whose, one in said if whose == key[0]))
 
 
 async def _why_none(db: Read, written: str, agent: str | None) -> str:
@@ -72,24 +83,14 @@ async def _why_none(db: Read, written: str, agent: str | None) -> str:
 
 async def _endings_without_fact(db: Read, written: str, agent: str | None) -> list[Receipt]:
     """The receipts of the event of that id, and of the event without content that was published under that fact_id."""
-    agents = [agent] if agent else sorted({fact.agent_id for fact in await facts.listed(db, agent=None, inactive=True, limit=None)})
-    keys = [(one, event_id) for one in agents for event_id in (written, _of_nothing(one, written))]
-    found = []
-    for worker in workers.consumers()[FactLearned.stream]:
-        for whose, event_id in sorted(await receipts.answered(db, worker, keys)):
-            found += [one for one in await receipts.of_agent(db, whose, worker) if one.event_id == event_id and one.about is None]
-    return found
+    agents = [agent] if agent else await facts.agents(db)
+    told = await receipts.of_events(db, agents, [written, *(_of_nothing(one, written) for one in agents)])
+    return [one for one in told if one.about is None and one.stream == FactLearned.stream]
 
 
 def _of_nothing(agent: str, fact_id: str) -> str:
     """The event_id of a fact_learned that came without one and without content."""
     return FactLearned.derive_id({"agent_id": agent, "fact_id": fact_id, "content": ""}, "")
-
-
-async def _bearing(db: Read, span: Span, agent: str | None) -> list[Key]:
-    """The facts whose own id is meant, though nothing was published under it: an id made here for what became true again."""
-    every = await facts.listed(db, agent=agent, inactive=True, limit=None)
-    return [(fact.agent_id, fact.fact_id) for fact in every if fact.fact_id in span]
 
 
 async def _ids(db: Read, found: Collection[Key], span: Span) -> set[Key]:

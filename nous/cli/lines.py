@@ -32,6 +32,8 @@ class Line:
 def opened(file: str) -> Iterator[Iterator[list[Line]]]:
     """The pages of `file`, open for the block. Raises UserMistake when it cannot be read."""
     if file == STANDARD_INPUT:
+        if sys.stdin is None:  # the shell closed it: <&-
+            raise UserMistake("standard input is closed, so there is nothing to read; pipe something in, or name a file")
         yield pages(sys.stdin.buffer)
         return
     try:

@@ -34,7 +34,12 @@ BATCH = 500
 NAMES_LOOKED_AT = 1_000  # of unknown fields, each once
 MISSPELT = 0.8  # so alike is a slip of the finger, not another name
 
-BY_COMMAND = {"censor_added": "nous censor add", "censor_relaxed": "nous censor relax"}
+BY_COMMAND = {
+    "censor_added": "nous censor add",
+    "censor_relaxed": "nous censor relax",
+    "fact_restored": "nous fact restore",
+    "fact_split": "nous fact split",
+}
 
 Append = Callable[[Sequence[Ready]], list[str]]
 """Sends events, and gives their entry ids in order."""

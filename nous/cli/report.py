@@ -13,15 +13,26 @@ from rich.text import Text
 from nous.guard import DECISIVE, Finding
 
 from . import place, screen
-from .demo import Pair, Report
+from .demo import Pair, Report, Settled
 
 CONFIRMED_SHOWN = 5
-ALMOST_SHOWN = 8
-TWINS_SHOWN = 5
+ALMOST_SHOWN = 6
+TWINS_SHOWN = 4
+SETTLED_SHOWN = 5
 WIDEST = 110
 WIDE = 100  # from here a finding stands beside its texts
 TELLING_CHARACTERS = 24  # a longer finding is a rewording, not one thing to point at
-COLOURS = {"stored": "cyan", "confirmed": "green", "mentioned": "green", "skipped": "yellow", "repeated": "bright_black", "parked": "red"}
+COLOURS = {
+    "stored": "cyan",
+    "confirmed": "green",
+    "mentioned": "green",
+    "skipped": "yellow",
+    "repeated": "bright_black",
+    "parked": "red",
+    "superseded": "yellow",
+    "merged": "magenta",
+    "disputed": "yellow",
+}
 MEANS = {
     "stored": "new, and recallable at once",
     "confirmed": "known already: counted, every wording kept",
@@ -49,6 +60,10 @@ def print_report(report: Report, *, is_json: bool) -> None:
     console.width = min(console.width, WIDEST)
     _print_came_in(console, report)
     _print_outcomes(console, report)
+    _print_judged(console, report)
+    _print_settled(console, "No longer true", "each is kept, with the time it ended", report.judged.superseded)
+    _print_settled(console, "One fact after all", "every wording is kept, and a person can split them again", report.judged.merged)
+    _print_settled(console, "Disputed", "an assistant said otherwise than the user; both stay", report.judged.disputed)
     _print_confirmed(console, report)
     _print_almost_merged(console, report)
     _print_likely_twins(console, report)
@@ -80,6 +95,40 @@ def _print_outcomes(console: Console, report: Report) -> None:
         because = "; ".join(report.reasons.get(outcome, ()))
         means = f"{MEANS.get(outcome, '')}{f': {because}' if because else ''}"
         table.add_row(f"{count:>5,}", Text(outcome, style=COLOURS.get(outcome, "")), screen.said(means, "dim"))
+    console.print(table)
+
+
+def _print_judged(console: Console, report: Report) -> None:
+    """What came of holding each new fact against its neighbours."""
+    judged = report.judged
+    if not judged.minds:
+        return
+    by = "by rule (no model is set)" if judged.minds == ("offline",) else f"by {screen.listed(judged.minds)}, {judged.tokens:,} tokens"
+    console.print()
+    console.print(f"Then each new fact was held against its neighbours, {judged.pairs:,} pairs {by}:")
+    table = screen.rows(3)
+    for count, word, means in (
+        (len(judged.superseded), "superseded", "no longer true: something claimed later says otherwise"),
+        (len(judged.merged), "merged", "the same as another: one fact, every wording kept"),
+        (len(judged.disputed), "disputed", "an assistant against the user: both stay"),
+        (judged.unsure, "unsure", "pairs it could not tell about: both facts stay, another mind may be asked"),
+    ):
+        if count:
+            table.add_row(f"{count:>5,}", Text(word, style=COLOURS.get(word, "")), screen.said(means, "dim"))
+    console.print(table)
+
+
+def _print_settled(console: Console, title: str, why: str, found: Sequence[Settled]) -> None:
+    if not found:
+        return
+    shown = found[:SETTLED_SHOWN]
+    _print_heading(console, title, len(found), len(shown), why)
+    is_wide = console.width >= WIDE
+    table = screen.rows(3 if is_wide else 2)
+    for one in shown:
+        texts, finding = _marked(one.was, one.now, one.findings), _named(one.findings)
+        until = f"until {one.until.day} {one.until:%B}" if one.until else ""
+        table.add_row(Text(until, style="cyan"), *((Group(*texts), finding) if is_wide else (Group(*texts, finding),)))
     console.print(table)
 
 
@@ -119,10 +168,12 @@ def _likeness(pair: Pair) -> float:
 
 
 def _print_almost_merged(console: Console, report: Report) -> None:
-    shown = _various([pair for pair in report.almost_merged if _is_telling(pair)])[:ALMOST_SHOWN]
+    gone = {(one.was, one.now) for one in (*report.judged.superseded, *report.judged.merged)}
+    apart = [pair for pair in report.almost_merged if (pair.known, pair.heard) not in gone]
+    shown = _various([pair for pair in apart if _is_telling(pair)])[:ALMOST_SHOWN]
     if shown:
         why = f"{_from(report.confirm_similarity)}as alike as a rewording, but the guard found a difference"
-        _print_heading(console, "Almost merged, and kept apart", len(report.almost_merged), len(shown), why)
+        _print_heading(console, "Almost merged, and kept apart", len(apart), len(shown), why)
         _print_pairs(console, shown)
 
 
@@ -147,6 +198,8 @@ def _print_next(console: Console, report: Report) -> None:
     if not report.is_running_on:
         table.add_row(Text(f"{nous} up", style="bold"), "keep it running; in another terminal:")
     table.add_row(Text(f"{nous} facts --agent {report.came_in.agents[0]}", style="bold"), "what is remembered")
+    if report.judged.superseded:
+        table.add_row(Text(f"{nous} facts --as-of {report.came_in.first_day:%Y-%m-%d}", style="bold"), "what was true on another day")
     example = _worth_explaining(report)
     if example:
         wording = textwrap.shorten(screen.shown(example.known), 42, placeholder="…")
@@ -175,25 +228,27 @@ def _print_pairs(console: Console, pairs: Iterable[Pair]) -> None:
     is_wide = console.width >= WIDE
     table = screen.rows(3 if is_wide else 2)
     for pair in pairs:
-        texts, finding = _highlighted(pair), _named(pair.findings)
+        texts, finding = _marked(pair.known, pair.heard, pair.findings), _named(pair.findings)
         cells = (Group(*texts), finding) if is_wide else (Group(*texts, finding),)
         table.add_row(Text(f"{pair.similarity:.3f}", style="cyan"), *cells)
     console.print(table)
 
 
-def _highlighted(pair: Pair) -> tuple[Text, Text]:
+def _marked(known: str, heard: str, findings: Iterable[Finding]) -> tuple[Text, Text]:
     """Both texts, with what the guard found in colour."""
-    known, heard = screen.said(pair.known), screen.said(pair.heard)
-    for finding in pair.findings:
+    old, new = screen.said(known), screen.said(heard)
+    for finding in findings:
         if finding.old:
-            known.highlight_words([finding.old], "bold red")
+            old.highlight_words([finding.old], "bold red")
         if finding.new:
-            heard.highlight_words([finding.new], "bold green")
-    return known, heard
+            new.highlight_words([finding.new], "bold green")
+    return old, new
 
 
 def _named(findings: Sequence[Finding]) -> Text:
     """The most telling finding, and how many there are besides."""
+    if not findings:
+        return Text()
     first = min(findings, key=_rank)
     if len(str(first)) > 2 * TELLING_CHARACTERS:
         return Text(f"{first.kind}: said otherwise", style="dim")

@@ -20,6 +20,7 @@ import workers
 from nous import embedded
 from nous.errors import UserMistake
 from nous.settings import Settings
+from providers.mind import Mind
 from workers.runtime.app import Process, kit
 from workers.runtime.worker import Worker
 
@@ -59,7 +60,7 @@ def work(settings: Settings, names: Sequence[str]) -> None:
     chosen = [_worker(name) for name in dict.fromkeys(names)] or list(workers.table().values())
     database_url, redis_url = place.database_url(settings), place.redis_url(settings)
     with _stoppable() as stop:
-        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, lambda: None))
+        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, _tell_mind))
 
 
 @contextmanager
@@ -104,14 +105,14 @@ async def _up(settings: Settings, stack: embedded.Stack, stop: Stop) -> None:
 
 
 async def _serve(
-    settings: Settings, database_url: str, redis_url: str, chosen: Sequence[Worker[Any, Any]], stop: Stop, announce: Callable[[], None]
+    settings: Settings, database_url: str, redis_url: str, chosen: Sequence[Worker[Any, Any]], stop: Stop, announce: Callable[[Mind], None]
 ) -> None:
     """Work until told to stop, then finish what is in flight."""
     _interrupt_with(stop)
-    async with kit(settings, database_url, providers.embedder(settings), providers.mind(settings)) as tools:
+    async with kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools:
         asked = asyncio.Event()
         stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
-        announce()
+        announce(mind)
         await Process(chosen, tools, redis_url).run(asked)
 
 
@@ -144,7 +145,13 @@ def _tell_where(stack: embedded.Stack) -> None:
     print(f"data      {stack.home}", flush=True)
 
 
-def _tell_what(settings: Settings) -> None:
+def _tell_mind(mind: Mind) -> None:
+    model = mind.model("relation")
+    print("mind: offline (rules; set ANTHROPIC_API_KEY for Claude)" if model == "offline" else f"mind: {model}", flush=True)
+
+
+def _tell_what(settings: Settings, mind: Mind) -> None:
+    _tell_mind(mind)
     console = screen.out(piped_width=screen.PROSE_WIDTH)
     table = screen.table("worker", "listens on", "what it does")
     for one in workers.table().values():

@@ -10,7 +10,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from redis.asyncio import Redis
@@ -21,7 +21,7 @@ from rich.status import Status
 import workers
 from nous.errors import Contended, Outage
 from nous.settings import Settings
-from store import outbox, receipts, retries
+from store import answers, outbox, receipts, retries
 from store.database import Database
 from workers.runtime import streams
 from workers.runtime.host import RECLAIMS_PER_CLAIM_TIME
@@ -37,8 +37,8 @@ SILENT_S = 5.0  # an idle replica asks for work every second
 class Standing:
     """One worker: entries not delivered yet, delivered and not settled, waiting for another attempt, parked; and why the longest waits.
 
-    `seen_s` is how long ago a replica of it was heard of; None when none ever was. `held` of the pending are with replicas that are silent;
-    all of these are taken over within `until_taken_s`, if another is alive.
+    Of those that wait, `unadjudicated` wait for a mind. `seen_s` is how long ago a replica of it was heard of; None when none ever was.
+    `held` of the pending are with replicas that are silent; all of these are taken over within `until_taken_s`, if another is alive.
     """
 
     worker: str
@@ -52,6 +52,7 @@ class Standing:
     is_alive: bool
     held: int = 0
     until_taken_s: float = 0.0
+    unadjudicated: int = 0
 
     @property
     def is_through(self) -> bool:
@@ -70,15 +71,25 @@ class Standing:
 
 @dataclass(frozen=True)
 class Look:
-    """Every worker at one moment, and how many derived events Redis does not have yet."""
+    """Every worker at one moment, and how many derived events Redis does not have yet.
+
+    `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about.
+    """
 
     workers: tuple[Standing, ...]
     outbox: int
+    mind: str | None = None
+    unsure: int = 0
 
     @property
     def is_settled(self) -> bool:
         """Everything published so far has had its effect."""
         return not self.outbox and all(one.is_through for one in self.workers)
+
+    @property
+    def unadjudicated(self) -> int:
+        """How many checks wait for a mind."""
+        return sum(one.unadjudicated for one in self.workers)
 
     def left(self) -> list[str]:
         """What is not settled yet, a sentence each."""
@@ -87,7 +98,13 @@ class Look:
 
     def as_data(self) -> dict[str, object]:
         """For JSON."""
-        return {"settled": self.is_settled, "outbox": self.outbox, "workers": [asdict(one) for one in self.workers]}
+        return {
+            "settled": self.is_settled,
+            "outbox": self.outbox,
+            "unadjudicated": self.unadjudicated,
+            "unsure": self.unsure,
+            "workers": [asdict(one) for one in self.workers],
+        }
 
 
 async def look(settings: Settings, database: Database, redis: Redis) -> Look:
@@ -103,6 +120,7 @@ async def look(settings: Settings, database: Database, redis: Redis) -> Look:
     ]
     async with database.overview() as db:
         waiting, parked, unpublished = await retries.waiting(db), await receipts.parked_counts(db), await outbox.count_unpublished(db)
+        for_a_mind = await retries.for_a_mind(db)
     return Look(
         workers=tuple(
             Standing(
@@ -117,10 +135,12 @@ async def look(settings: Settings, database: Database, redis: Redis) -> Look:
                 is_alive=seen_s is not None and seen_s < silent_after_s(settings),
                 held=held,
                 until_taken_s=until_taken_s,
+                unadjudicated=for_a_mind[worker.name].count if worker.name in for_a_mind else 0,
             )
             for worker, state, seen_s, (held, until_taken_s) in states
         ),
         outbox=unpublished,
+        mind=next((one.reason for one in for_a_mind.values()), None),
     )
 
 
@@ -201,6 +221,8 @@ async def status(settings: Settings, *, is_json: bool) -> None:
     """`nous status`: a line a worker, and what to do about what does not move by itself."""
     async with place.database(settings) as database, place.redis(settings) as redis:
         seen = await look(settings, database, redis)
+        async with database.overview() as db:
+            seen = replace(seen, unsure=await answers.count_unsure(db))
     if is_json:
         screen.emit(seen.as_data())
         return
@@ -212,16 +234,17 @@ async def status(settings: Settings, *, is_json: bool) -> None:
         if one.held:
             soon = f"within {math.ceil(one.until_taken_s)} s" if one.is_alive else "once one is running"
             console.print(f"{one.worker}: {one.held:,} held by a replica that is silent; taken over by another {soon}", style="yellow")
-        if one.waits_for:
+        if one.waits_for and one.retrying > one.unadjudicated:
             console.print(screen.said(f"{one.worker}: the longest waits because of: {one.waits_for}", "yellow"))
+    _print_minds(console, seen)
     if seen.outbox:
         console.print(f"{screen.plural(seen.outbox, 'derived event')} to publish; a running worker does it within seconds", style="yellow")
     idle = [one.worker for one in seen.workers if not one.is_alive]
     if len(idle) == len(seen.workers):
         console.print(f"No worker is running; start them with: {place.command()} work", style="yellow")
     elif idle:
-        one_of = f"No {screen.listed(idle)} is running"
-        console.print(f"{one_of}; start it: {place.command()} work {' '.join(idle)}", style="yellow")
+        none, it = (f"No {idle[0]} is", "it") if len(idle) == 1 else (f"No {screen.listed(idle)} are", "them")
+        console.print(f"{none} running; start {it}: {place.command()} work {' '.join(idle)}", style="yellow")
 
 
 def _show_left(spinner: Status, seen: Look) -> None:
@@ -240,6 +263,20 @@ def _print_parked(console: Console, settings: Settings, one: Standing) -> None:
     console.print(f"{one.parked:,} parked by {one.worker}. To see them, each with its reason:", style="yellow")
     console.print(f"  redis-cli -u {place.redis_in_a_shell(settings)} XRANGE {one.stream}{streams.PARKED_SUFFIX} - +", style="yellow")
     console.print(f"Once the cause is mended, publish to {one.stream} again, under the same event_id.", style="yellow")
+
+
+def _print_minds(console: Console, seen: Look) -> None:
+    """What waits for a mind, and what no mind could tell."""
+    if seen.mind:
+        wait = f"{screen.plural(seen.unadjudicated, 'check')} of facts wait{'s' if seen.unadjudicated == 1 else ''} for the mind"
+        console.print(
+            screen.said(f"{wait}, stored and recallable meanwhile, asked again by itself; the longest because: {seen.mind}", "yellow")
+        )
+    if seen.unsure:
+        again = "asked about again when one of its facts is checked again under another model"
+        console.print(
+            f"{screen.plural(seen.unsure, 'pair')} unsure: no mind could tell, and both facts stay; such a pair is {again}", style="dim"
+        )
 
 
 def _ago(one: Standing) -> str:

@@ -1,6 +1,6 @@
 """A step of a story: one thing that happened to a fact or a censor, as its receipt tells it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,17 +10,36 @@ from store.receipts import Receipt
 
 from .facts import mention_as_data
 
-STYLES = {"stored": "cyan", "confirmed": "green", "escalated": "red", "added": "cyan", "relaxed": "green"}
+STYLES = {
+    "stored": "cyan",
+    "confirmed": "green",
+    "kept": "dim",
+    "unsure": "dim yellow",
+    "merged": "magenta",
+    "superseded": "yellow",
+    "retired": "red",
+    "disputed": "yellow",
+    "revived": "green",
+    "restored": "bold green",
+    "split": "bold green",
+    "escalated": "red",
+    "added": "cyan",
+    "relaxed": "green",
+}
 """How an outcome is printed; any other is bold."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happened: its receipt, what was said, and the wordings of the candidates it was compared with."""
+    """One thing that happened: its receipt, what was said, and the wordings of the facts it speaks of.
+
+    `rows` are the ids of the fact whose story it is, those that were merged into it among them.
+    """
 
     receipt: Receipt
     mention: Mention | None
     wordings: Mapping[str, str]
+    rows: Collection[str] = ()
 
     @property
     def at(self) -> datetime:
@@ -30,7 +49,26 @@ class Step:
     @property
     def style(self) -> str:
         """How its outcome is printed."""
-        return STYLES.get(self.receipt.outcome, "bold")
+        return STYLES.get(self.happened, "bold")
+
+    @property
+    def is_about_another(self) -> bool:
+        """Its receipt is about another fact, by which this one was changed."""
+        return bool(self.rows) and str(self.receipt.about) not in self.rows
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """How the rows of this fact stand since, and how they stood."""
+        return [one for one in self.receipt.evidence.get("changed", []) if one["fact_id"] in self.rows]
+
+    @property
+    def happened(self) -> str:
+        """What happened to this fact: the receipt's outcome, or else what the receipt of another fact changed of this one."""
+        if not self.is_about_another:
+            return self.receipt.outcome
+        now: dict[str, Any] = {name: value for one in self.changes for name, value in one["now"].items()}
+        told = (("retired", now.get("superseded_by")), ("merged", now.get("merged_into")), ("disputed", now.get("disputes")))
+        return next((word for word, is_so in (*told, ("revived", now.get("active"))) if is_so), self.receipt.outcome)
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
@@ -45,6 +83,7 @@ class Step:
             "recorded_at": self.receipt.recorded_at,
             "worker": self.receipt.worker,
             "outcome": self.receipt.outcome,
+            "happened": self.happened,
             "reason": self.receipt.reason,
             "about": self.receipt.about,
             "event_id": self.receipt.event_id,
@@ -53,5 +92,6 @@ class Step:
             "published": list(self.receipt.derived),
             **({"mention": mention_as_data(self.mention)} if self.mention else {}),
             **({"candidates": self.candidates} if "candidates" in self.receipt.evidence else {}),
+            **({"changes": self.changes} if self.changes else {}),
             "evidence": evidence,
         }

@@ -12,9 +12,17 @@ from typing import Any
 
 from rich.console import Console
 
-from . import locomo_stream, merging, rewording
+from . import locomo_mind, locomo_stream, merging, one_question, rewording, same_fact, superseding
 
-SECTIONS: dict[str, Any] = {"merging": merging, "rewording": rewording, "locomo stream": locomo_stream}
+SECTIONS: dict[str, Any] = {
+    "merging": merging,
+    "rewording": rewording,
+    "locomo stream": locomo_stream,
+    "supersession": superseding,
+    "same fact": same_fact,
+    "one question": one_question,
+    "locomo mind": locomo_mind,
+}
 
 
 def main(arguments: list[str]) -> int:

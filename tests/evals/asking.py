@@ -79,11 +79,12 @@ def one_question(pair: Pair) -> Asking:
     return Asking(prompt.version, [system, {"role": "user", "content": prompt.text}], RELATIONS)
 
 
-def two_questions(pair: Pair) -> list[Asking]:
-    """The spec's."""
+def two_questions(pair: Pair) -> tuple[Asking, Asking]:
+    """The spec's: whether they say the same, and whether the new one contradicts the old."""
     about = f' about "{pair.newer.subject}"' if pair.newer.subject else ""
-    texts = {"older": pair.older.content, "newer": pair.newer.content, "about": about}
-    return [
-        Asking(version, [{"role": "user", "content": prompt.format(**texts)}], YES_NO)
-        for version, prompt in ((SPEC_SAME, SAME), (SPEC_CONTRADICT, CONTRADICT))
-    ]
+    texts = {"older": pair.older.content, "newer": pair.newer.content}
+    return _yes_or_no(SPEC_SAME, SAME.format(**texts)), _yes_or_no(SPEC_CONTRADICT, CONTRADICT.format(**texts, about=about))
+
+
+def _yes_or_no(version: str, text: str) -> Asking:
+    return Asking(version, [{"role": "user", "content": text}], YES_NO)

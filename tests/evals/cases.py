@@ -30,7 +30,7 @@ Effect = Literal["retired", "one", "both"]
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 SEED = 5
-AT_MOST = 300  # of one set and effect, so that the measurement stays within minutes
+AT_MOST = 100  # of one set and effect, so that the measurement stays within minutes
 _DATES = ("%Y", "%B %d %Y", "%d %B %Y", "%b %d %Y", "%d %b %Y", "%B %Y", "%b %Y", "%Y-%m-%d", "%Y-%m")
 
 

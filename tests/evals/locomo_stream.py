@@ -56,11 +56,11 @@ class Passed:
 
 def measure(data: Path) -> list[Passed] | None:
     """Both bundled embedders, each on a store of its own; None where the folder has no LoCoMo conversations."""
-    conversations = [one for path in sorted(data.glob("**/locomo/locomo_*.json")) for one in json.loads(path.read_text())]
-    if not conversations:
+    found = conversations(data)
+    if not found:
         return None
     log.configure(log_format="auto", level="error")
-    observed = [event for conversation in conversations for event in observations(conversation)]
+    observed = [event for conversation in found for event in observations(conversation)]
     measured = []
     for name in BUNDLED:
         with suppress(Misconfigured):  # its extra is not installed
@@ -82,6 +82,11 @@ def report(measured: Sequence[Passed], console: Console, *, curves: bool) -> Non
 def as_json(measured: Sequence[Passed]) -> list[dict[str, Any]]:
     """The table for a machine."""
     return [asdict(one) for one in measured]
+
+
+def conversations(data: Path) -> list[dict[str, Any]]:
+    """Every conversation below `data`."""
+    return [one for path in sorted(data.glob("**/locomo/locomo_*.json")) for one in json.loads(path.read_text("utf-8"))]
 
 
 def observations(conversation: dict[str, Any]) -> Iterator[FactLearned]:

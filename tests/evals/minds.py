@@ -17,7 +17,7 @@ OF_LABEL: dict[str, Relation] = {"same": "same", "refine": "refines", "update": 
 
 def digest(version: str, older: str, newer: str) -> str:
     """What an answer is recorded under: nothing of the two texts can be read from it."""
-    return sha256("\0".join((version, older, newer)).encode("utf-8", "replace")).hexdigest()
+    return sha256(f"{version}\0{older}\0{newer}".encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class PairwiseMind:
         """How the newer stands to the older; `version` is the prompt's."""
         raise NotImplementedError
 
-    def model(self, task: Task) -> str:  # noqa: ARG002
+    def model(self, task: Task) -> str:
         """One name for everything."""
         return self.name
 
@@ -74,7 +74,7 @@ class OracleMind(PairwiseMind):
     def __init__(self, cases: Iterable[Case]) -> None:
         self._labels = {frozenset((case.older, case.newer)): OF_LABEL.get(case.label, "compatible") for case in cases}
 
-    def relation(self, pair: Pair, version: str) -> Relation:  # noqa: ARG002
+    def relation(self, pair: Pair, version: str) -> Relation:
         """The label, whichever of the two is older."""
         return self._labels.get(frozenset((pair.older.content, pair.newer.content)), "compatible")
 
@@ -102,7 +102,7 @@ class CompatibleMind(PairwiseMind):
 
     name = "compatible"
 
-    def relation(self, pair: Pair, version: str) -> Relation:  # noqa: ARG002
+    def relation(self, pair: Pair, version: str) -> Relation:
         """Always the same."""
         return "compatible"
 

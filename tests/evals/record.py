@@ -48,11 +48,11 @@ def wanted(data: Path) -> list[tuple[Case, Asking]]:
     sets = [seeded(READERS[name](data), count) for name, count in WANTED.items()]
     twice = _in_turn([asked_both_ways(cases) for cases in sets])
     others = [case for case in _in_turn(sets) if case not in twice]
-    both = [(case, *asking.two_questions(case.pair())) for case in twice]
+    both = [(case, asking.two_questions(case.pair())) for case in twice]
     return [
         *((case, asking.one_question(case.pair())) for case in twice),
-        *((case, same) for case, same, _ in both),
-        *((case, contradict) for case, _, contradict in both),
+        *((case, same) for case, (same, _) in both),
+        *((case, contradict) for case, (_, contradict) in both),
         *((case, asking.one_question(case.pair())) for case in others),
     ]
 

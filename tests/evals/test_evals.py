@@ -1,12 +1,25 @@
 """The figures stand on these rules: what counts as one fact, what as two, and that nothing is measured when there is no data."""
 
 import json
+import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
+from redis.asyncio import Redis
 
+from nous.embedded import Stack
+from providers.mind import Mind
+from providers.zero import ZeroEmbedder
+from tests.evals import asking, one_question, outcomes, superseding
 from tests.evals.__main__ import main
+from tests.evals.cases import READERS, Case, moment, seeded
+from tests.evals.minds import RECORDED, CompatibleMind, Counted, OracleMind, RecordedMind, digest, recorded
 from tests.evals.pairs import SETS, PairSet, Relation
+from tests.evals.worked import Store
+from workers.standing import question
 
 ROWS: dict[str, list[tuple[Relation | None, dict[str, object]]]] = {
     "pararel_x": [("same", {"label": "same"}), ("differ", {"label": "contradict"}), ("differ", {"label": "compatible"})],
@@ -45,3 +58,142 @@ def test_without_data_it_says_so_in_one_line(where: str, tmp_path: Path, capsys:
     said = capsys.readouterr().out
     assert said.startswith("nothing measured: ")
     assert said.count("\n") == 1
+
+
+# ── supersession ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+OLD, NEW = "The bell tower has 4 bells.", "The bell tower has 5 bells now."
+BELLS = Case("made_up", "made_up:1", OLD, NEW, "retired", "update")
+TEA = Case("made_up", "made_up:2", "Ida drinks tea.", "Ida mends clocks.", "both", "compatible")
+TWICE = Case("made_up", "made_up:3", "Ken keeps bees.", "Ken is a beekeeper.", "one", "same")
+CLOCKS = Case("made_up", "made_up:4", "Ida owns a clock.", "Ida owns an old clock.", "one", "refine")
+
+
+@pytest.mark.parametrize(
+    ("stated", "beginning"),
+    [
+        ("1980", "1980-01-01"),
+        ("March 2017", "2017-03-01"),
+        ("December 21, 2020", "2020-12-21"),
+        ("30th May 2019", "2019-05-30"),
+        ("20 Sept 2018", "2018-09-20"),
+        ("1984-85", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_date_begins_as_exactly_as_it_is_given(stated: str | None, beginning: str | None) -> None:
+    found = moment(stated)
+    assert (found and f"{found:%Y-%m-%d}") == beginning
+
+
+def test_what_ought_to_become_of_the_older_fact(tmp_path: Path) -> None:
+    rows: dict[str, list[dict[str, object]]] = {
+        "beam_updates": [{"old": "a", "new": "b", "key": "chat/1"}],
+        "beam_compatible": [{"old": "a", "new": "c"}],
+        "pararel": [{"old": "a", "new": label, "label": label} for label in ("same", "contradict", "compatible")],
+        "situatedqa_updates": [
+            {"q": "who mends the bells", "old": "Ida", "old_start": "1980", "new": "Ken", "new_start": "May 1981"},
+            {"q": "when", "old": "a", "old_start": "1980", "new": "b", "new_start": "1980"},
+            {"q": "when", "old": "a", "old_start": "1981", "new": "b", "new_start": "1980"},
+            {"q": "when", "old": "a", "old_start": None, "new": "b", "new_start": "1980"},
+        ],
+        "locomo_near": [
+            {"old": "a", "new": "b", "old_session": 3, "new_session": 3, "speaker": "Ida", "label": label}
+            for label in ("same", "refine", "update", "compatible", None)
+        ],
+    }
+    for name, some in rows.items():
+        (tmp_path / f"{name}_x.jsonl").write_text("\n".join(map(json.dumps, some)), "utf-8")
+    found = {name: read(tmp_path) for name, read in READERS.items()}
+    assert {name: [case.effect for case in cases] for name, cases in found.items()} == {
+        "beam_updates": ["retired"],
+        "beam_compatible": ["both"],
+        "pararel": ["retired", "both"],
+        "situatedqa_updates": ["retired"],
+        "locomo_near": ["one", "one", "retired", "both"],
+    }
+    assert found["beam_updates"][0].key == "chat/1"
+    assert found["pararel"][0].key == "pararel_x:2", "a row is named by its place in its file"
+    assert found["situatedqa_updates"][0].newer == "who mends the bells? Ken."
+    assert all(case.older_at < case.newer_at for cases in found.values() for case in cases)
+
+
+def test_a_sample_is_the_same_every_time_and_bounded_for_each_effect() -> None:
+    cases = [Case("made_up", str(number), "a", "b", "retired" if number % 3 else "both", "") for number in range(30)]
+    chosen = seeded(cases, 5)
+    assert chosen == seeded(cases, 5)
+    assert [case.effect for case in chosen].count("both") == [case.effect for case in chosen].count("retired") == 5
+    assert set(seeded(cases, 3)) < set(chosen), "a smaller sample is part of a larger one"
+
+
+async def _says(mind: Mind, *cases: Case) -> list[str]:
+    reply = await mind.ask(question.about([case.pair() for case in cases]))
+    return [judgement.relation for judgement in reply.answer.judgements]
+
+
+async def test_the_oracle_answers_from_the_labels_and_finds_all_else_compatible() -> None:
+    assert await _says(OracleMind([BELLS, TEA, TWICE]), BELLS, TEA, TWICE, CLOCKS) == ["updates", "compatible", "same", "compatible"]
+    assert await _says(OracleMind([CLOCKS]), CLOCKS) == ["refines"]
+
+
+async def test_a_recorded_mind_repeats_what_was_said_and_is_unsure_of_what_was_not_asked(tmp_path: Path) -> None:
+    path = tmp_path / "recorded.jsonl"
+    key = digest(question.VERSION, OLD, NEW)
+    path.write_text(json.dumps({"question": key, "said": "contradicts", "shares": {}}), "utf-8")
+    mind = RecordedMind(recorded(path))
+    assert await _says(mind, BELLS, TEA) == ["contradicts", "unsure"]
+    assert (mind.was_asked(BELLS, question.VERSION), mind.was_asked(BELLS, "another version")) == (True, False)
+    assert recorded(tmp_path / "none.jsonl") == {}
+
+
+async def test_a_counted_mind_counts_questions_pairs_and_characters() -> None:
+    mind = Counted(CompatibleMind())
+    assert await _says(mind, BELLS, TEA) == ["compatible", "compatible"]
+    assert (mind.questions, mind.pairs) == (1, 2)
+    assert mind.characters > len(question.SYSTEM) + len(OLD) + len(NEW)
+
+
+def test_what_is_recorded_holds_no_text() -> None:
+    words = {"same", "refines", "updates", "contradicts", "compatible", "unsure", "yes", "no"}
+    for line in RECORDED.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        assert set(row) == {"question", "said", "shares"}
+        assert re.fullmatch("[0-9a-f]{64}", row["question"])
+        assert {row["said"], *row["shares"]} <= words
+
+
+async def test_the_likeliest_word_is_taken_by_how_its_first_token_begins() -> None:
+    tokens = {"upd": 0.5, " Updates": 0.1, "comp": 0.2, "u": 0.1, "": 0.1}
+    top = [{"token": token, "logprob": math.log(share)} for token, share in tokens.items()]
+    served = {"choices": [{"logprobs": {"content": [{"top_logprobs": top}]}}]}
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, json=served))
+    async with httpx.AsyncClient(transport=transport, base_url="http://model") as client:
+        said = await asking.ask(client, asking.one_question(BELLS.pair()))
+    assert said.word == "updates"
+    assert (said.shares["updates"], said.shares["compatible"], said.shares["unsure"]) == (0.6, 0.2, 0.0)
+
+
+def test_the_specs_two_questions_name_the_subject_if_there_is_one() -> None:
+    _, contradict = asking.two_questions(BELLS.pair())
+    assert contradict.messages[0]["content"].startswith("Do these two facts contradict each other?")
+    _, contradict = asking.two_questions(replace(BELLS, subject="the tower").pair())
+    assert contradict.messages[0]["content"].startswith('Do these two facts about "the tower" contradict each other?')
+
+
+def test_shares_order_pairs_by_chance_fully_or_not_at_all() -> None:
+    assert one_question.ordered([0.9, 0.8], [0.1, 0.2]) == 1.0
+    assert one_question.ordered([0.5], [0.5, 0.5]) == 0.5
+    assert one_question.ordered([], [0.5]) is None
+
+
+async def test_the_real_workers_bring_pairs_to_what_their_labels_say_in_every_order(stack: Stack, database_url: str, redis: Redis) -> None:
+    cases = [BELLS, TEA, TWICE, CLOCKS]
+    runs = [outcomes.Run("made up", cases, order) for order in outcomes.ORDERS]
+    store = Store(replace(stack, database_url=database_url), ZeroEmbedder())
+    became = await outcomes.of(store, runs, OracleMind(cases))
+    assert became == [["retired", "both", "one", "one"]] * 3
+    figure = superseding._figure("made up", "oracle", runs[0], became[0], not_asked=0)
+    assert (figure.retired, figure.wrong_way, figure.retired_wrongly, figure.merged_wrongly) == (1, 0, 0, 0)
+    assert (figure.precision, figure.recall) == (1.0, 1.0)

@@ -1,7 +1,7 @@
 """Vectors of many texts from one embedder, kept in the temporary folder so that a second run is quick."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from nous.settings import EmbedderName, Settings
 from providers import Embedder, embedder
-from providers.embedder import Vectors
+from providers.embedder import Profile, Profiled, Vectors
 
 BUNDLED: tuple[EmbedderName, ...] = tuple(name for name in get_args(EmbedderName) if name in {"use-multilingual-v3", "minilm-l6-v2"})
 AT_ONCE = 256
@@ -31,6 +31,35 @@ class Lookup:
         """The similarity of each pair."""
         rows = np.array([(self._row[old], self._row[new]) for old, new in pairs], np.intp).reshape(-1, 2)
         return np.asarray((self._vectors[rows[:, 0]] * self._vectors[rows[:, 1]]).sum(axis=1), np.float32)
+
+    def of(self, texts: Iterable[str]) -> Vectors:
+        """The vector of each text."""
+        return self._vectors[[self._row[text] for text in texts]]
+
+
+class Known(Profiled):
+    """An embedder that looks vectors up instead of making them, for workers to run with."""
+
+    def __init__(self, chosen: Embedder, lookup: Lookup) -> None:
+        super().__init__(
+            Profile(
+                name=chosen.name,
+                dimension=chosen.dimension,
+                confirm_similarity=chosen.confirm_similarity,
+                check_similarity=chosen.check_similarity,
+            )
+        )
+        self._lookup = lookup
+
+    async def open(self) -> None:
+        """Nothing is loaded."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """The vectors."""
+        return self._lookup.of(texts)
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
 
 def bundled(name: EmbedderName) -> Embedder:

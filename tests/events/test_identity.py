@@ -117,7 +117,12 @@ def test_a_stream_is_named_after_its_event() -> None:
         "censor_triggered": "CensorTriggered",
         "fact_stored": "FactStored",
         "fact_confirmed": "FactConfirmed",
+        "fact_superseded": "FactSuperseded",
+        "fact_merged": "FactMerged",
+        "fact_unsettled": "FactUnsettled",
         "censor_escalated": "CensorEscalated",
+        "fact_restored": "FactRestored",
+        "fact_split": "FactSplit",
         "censor_added": "CensorAdded",
         "censor_relaxed": "CensorRelaxed",
     }

@@ -5,85 +5,28 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 import pytest
-import structlog
 from redis.asyncio import Redis
 from sqlalchemy import text
-from typer.testing import CliRunner, Result
 
 import workers
-from nous import clock, embedded, ids, log
-from nous.cli import app, demo
+from nous import clock, embedded, ids
+from nous.cli import demo
 from nous.cli.standing import silent_after_s
 from nous.settings import Settings
-from providers.embedder import Vectors
-from providers.zero import ZeroEmbedder
 from store import outbox, receipts, retries
 from store.censors import DEFAULT_ESCALATION_THRESHOLD
 from store.database import Database
+from tests.nous.conftest import Nous
 from workers.runtime.app import Process
 from workers.runtime.worker import Kit
 
 FACT = "fact_learned"
-
-
-class Nous:
-    """The command, as a person types it, on the stack of this test."""
-
-    def __init__(self, env: dict[str, str]) -> None:
-        self.env = env
-
-    async def __call__(self, *words: str, stdin: str | bytes | None = None, **env: str) -> Result:
-        """Run it in a thread of its own, since it brings a loop of its own."""
-        return await asyncio.to_thread(CliRunner().invoke, app, list(words), input=stdin, env=self.env | env, prog_name="nous")
-
-    async def json(self, *words: str, **env: str) -> Any:
-        """What it prints with `--json`, and nothing else."""
-        result = await self(*words, "--json", **env)
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout)
-
-
-@pytest.fixture
-def nous(stack: embedded.Stack, database_url: str, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nous]:
-    log.configure(log_format="json", level="error")  # to standard error, as every command does; not into what a command prints
-    monkeypatch.setattr(log, "configure", lambda **_: None)  # a command's standard error is closed when it has ended
-    yield Nous(
-        {
-            "NOUS_DATABASE_URL": database_url,
-            "NOUS_REDIS_URL": stack.redis_url,
-            "NOUS_EMBEDDER": "zero",
-            "NOUS_HOME": str(tmp_path / "home"),
-            "COLUMNS": "100",
-        }
-    )
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-async def working(nous: Nous, kit: Kit, stack: embedded.Stack) -> AsyncIterator[None]:
-    """Every worker, for the test."""
-    stop = asyncio.Event()
-    running = asyncio.create_task(
-        Process(list(workers.table().values()), replace(kit, embedder=PortsAreAlike()), stack.redis_url).run(stop)
-    )
-    yield
-    stop.set()
-    await running
-
-
-class PortsAreAlike(ZeroEmbedder):
-    """Two texts about a port have a cosine of 1, any others next to none."""
-
-    async def embed(self, texts: Any) -> Vectors:
-        return await super().embed(["port" if "port" in text else text for text in texts])
 
 
 def a_line(content: str = "The cat is called Mimi.", **fields: object) -> str:
@@ -99,8 +42,8 @@ async def sent(redis: Redis, stream: str = FACT) -> list[dict[str, Any]]:
 
 async def test_help_lists_every_command_in_a_sensible_order(nous: Nous) -> None:
     shown = (await nous("--help")).stdout
-    names = ("demo", "up", "work", "migrate", "publish", "wait", "status", "workers", "facts", "explain", "censor")
-    places = [shown.index(f" {name} ") for name in names]
+    names = ("demo", "up", "work", "migrate", "publish", "wait", "status", "workers", "facts", "explain", "answers", "fact", "censor")
+    places = [shown.index(f"│ {name} ") for name in names]
     assert places == sorted(places)
     assert len(shown.splitlines()) < 45
 
@@ -130,7 +73,7 @@ def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
         (["publish", FACT, "content=x"], "agent_id: field required"),
         (["publish", FACT, "content=x", "agent_id=a", "confidence=2"], "confidence: input should be less than or equal to 1, got '2'"),
         (["publish", FACT, "content=x", "content=y"], "content is given twice"),
-        (["work", "dedup"], "the workers are censor_escalator and deduplicator"),
+        (["work", "dedup"], "the workers are censor_escalator, deduplicator, supersession_checker and supersession_rechecker"),
         (["explain", "fact", "zz"], "'zz' is not an id"),
         (["explain", "fact", "abc"], "too short to mean one id"),
         (["explain", "fact", "abcdef"], "no fact came of 'abcdef'"),
@@ -339,8 +282,9 @@ async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(n
     await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={ids.new()}")
     assert (await nous("wait")).exit_code == 0
     seen = await nous.json("status")
-    escalator, deduplicator = seen["workers"]
-    assert (seen["settled"], seen["outbox"]) == (True, 0)
+    escalator, deduplicator, *checkers = seen["workers"]
+    assert (seen["settled"], seen["outbox"], seen["unadjudicated"], seen["unsure"]) == (True, 0, 0, 0)
+    assert [one["worker"] for one in checkers] == ["supersession_checker", "supersession_rechecker"]
     assert {name: escalator[name] for name in ("worker", "stream", "lag", "pending", "retrying", "parked")} == {
         "worker": "censor_escalator",
         "stream": "censor_triggered",
@@ -351,7 +295,7 @@ async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(n
     }
     assert (deduplicator["worker"], deduplicator["parked"], deduplicator["seen_s"] < 15) == ("deduplicator", 0, True)
     shown = (await nous("status")).stdout
-    assert [line.split()[0] for line in shown.splitlines()[:3]] == ["worker", "censor_escalator", "deduplicator"]
+    assert [line.split()[0] for line in shown.splitlines()[:5]] == ["worker", *workers.table()]
 
 
 async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous, database: Database) -> None:
@@ -370,7 +314,8 @@ async def test_status_says_which_of_the_workers_does_not_run(nous: Nous, kit: Ki
     await nous("publish", FACT, "agent_id=a", "content=x")
     await nous("wait")
     shown = (await nous("status")).stdout
-    assert "No censor_escalator is running; start it: nous work censor_escalator" in shown
+    idle = "censor_escalator, supersession_checker and supersession_rechecker"
+    assert f"No {idle} are running; start them: nous work censor_escalator supersession_checker supersession_rechecker" in shown
     stop.set()
     await running
 
@@ -414,7 +359,7 @@ async def test_workers_are_shown_from_their_own_table(nous: Nous) -> None:
         "stream": FACT,
         "does": workers.table()["deduplicator"].does,
         "outcomes": ["stored", "confirmed", "mentioned", "skipped", "parked"],
-        "publishes": ["fact_stored", "fact_confirmed"],
+        "publishes": ["fact_stored", "fact_confirmed", "fact_unsettled"],
     }
     assert "censor_escalated" in (await nous("workers")).stdout
 
@@ -453,7 +398,7 @@ async def test_facts_show_every_wording_of_every_fact(nous: Nous, two_ports: dic
 
 async def test_facts_are_a_line_each_in_a_pipe_and_a_table_on_a_terminal(nous: Nous, two_ports: dict[str, str]) -> None:
     header, *piped = (await nous("facts")).stdout.splitlines()
-    assert header.split("\t") == ["fact_id", "agent_id", "heard", "provenance", "content", "inactive"]
+    assert header.split("\t") == ["fact_id", "agent_id", "heard", "provenance", "content", "inactive", "became"]
     assert [line.split("\t")[:4] for line in piped] == [
         [two_ports["port 5432"], "a", "×2", "user_stated"],
         [two_ports["port 5433"], "a", "×1", "user_stated"],
@@ -475,8 +420,12 @@ async def test_what_an_agent_said_is_shown_and_never_obeyed(nous: Nous) -> None:
 
 async def test_explain_tells_each_event_with_the_guards_finding(nous: Nous, two_ports: dict[str, str]) -> None:
     told = await nous.json("explain", "fact", two_ports["port 5432"])
-    steps = [(step["outcome"], step["mention"]["content"]) for step in told["story"]]
-    assert steps == [("stored", "port 5432"), ("confirmed", "PORT  5432")]
+    steps = [(step["worker"], step["outcome"], step.get("mention", {}).get("content")) for step in told["story"]]
+    assert steps == [
+        ("deduplicator", "stored", "port 5432"),
+        ("supersession_checker", "kept", None),
+        ("deduplicator", "confirmed", "PORT  5432"),
+    ]
     assert [name.partition(":")[0] for step in told["story"] for name in step["published"]] == ["fact_stored", "fact_confirmed"]
     (beside,) = told["stored_beside"]
     assert (beside["about"], beside["candidates"][0]["guard"]) == (two_ports["port 5433"], "number 5432 ≠ 5433")

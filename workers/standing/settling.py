@@ -50,7 +50,7 @@ class Change:
 
     def _differs(self, fact: Fact, name: str) -> bool:
         before = self.before.get(fact.fact_id)
-        return getattr(before, name, None) != getattr(fact, name)
+        return bool(getattr(before, name, None) != getattr(fact, name))
 
 
 async def find(db: Read, agent: str, texts: Collection[bytes]) -> Change:
