@@ -1,6 +1,5 @@
 """Vectors: one for each fact, in the table of the embedder that made it; nearest by exact cosine, within one agent."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -81,19 +80,26 @@ async def neighbours(db: Read, table: str, asking: Sequence[Asking], *, limit: i
 
 async def namesakes(db: Read, table: str, asking: Sequence[Asking], subjects: Sequence[Sequence[str]], *, limit: int) -> list[list[Near]]:
     """For each: the nearest facts among those of these folded subjects, at most `limit`."""
+    named = [(at, name) for at, names in enumerate(subjects, 1) for name in names]
+    if not named:
+        return [[] for _ in asking]
     return await _near(
         db,
         table,
         asking,
         f"SELECT v.fact_id, v.vector <=> mine.vector AS distance FROM heart.facts f JOIN {table} v USING (agent_id, fact_id)"
         " WHERE f.agent_id = q.agent_id AND f.fact_id <> q.fact_id AND f.merged_into IS NULL AND (f.active OR f.valid_to > q.at)"
-        "  AND f.subject_key IN (SELECT jsonb_array_elements_text(CAST(:subjects AS jsonb) -> CAST(q.ord - 1 AS integer)))"
-        " ORDER BY distance, v.fact_id LIMIT :limit",
-        {"limit": limit, "subjects": json.dumps([list(names) for names in subjects])},
+        "  AND f.subject_key = ANY(s.subjects) ORDER BY distance, v.fact_id LIMIT :limit",
+        {"limit": limit, "places": [at for at, _ in named], "names": [name for _, name in named]},
+        beside="JOIN (SELECT place, array_agg(name) AS subjects FROM unnest(CAST(:places AS bigint[]), CAST(:names AS text[]))"
+        " AS given(place, name) GROUP BY place) s ON s.place = q.ord",
     )
 
 
-async def _near(db: Read, table: str, asking: Sequence[Asking], found: str, values: dict[str, object]) -> list[list[Near]]:
+async def _near(
+    db: Read, table: str, asking: Sequence[Asking], found: str, values: dict[str, object], *, beside: str = ""
+) -> list[list[Near]]:
+    """The rows of the query `found` for each of `asking`; it may name q (the asking), mine (its vector) and what stands `beside` it."""
     if not asking:
         return []
     rows = await db.execute(
@@ -101,7 +107,7 @@ async def _near(db: Read, table: str, asking: Sequence[Asking], found: str, valu
             "SELECT q.ord, n.fact_id, 1 - n.distance AS similarity"
             " FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[]), CAST(:moments AS timestamptz[]))"
             "  WITH ORDINALITY AS q(agent_id, fact_id, at, ord)"
-            f" JOIN {table} mine ON mine.agent_id = q.agent_id AND mine.fact_id = q.fact_id"
+            f" JOIN {table} mine ON mine.agent_id = q.agent_id AND mine.fact_id = q.fact_id {beside}"
             f" CROSS JOIN LATERAL ({found}) n ORDER BY q.ord, n.distance, n.fact_id"
         ),
         {

@@ -265,6 +265,18 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
     asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
 
 
+@fact.command("recheck")
+def fact_recheck(agent: Agent = None, is_json: Json = False) -> None:
+    """Ask the mind that is set now about what no mind could tell.
+
+    For a store that ran offline and has a model now. What it costs is in nous answers, and what is over the budget waits.
+    """
+    from .fact_recheck import recheck
+    from .place import settings
+
+    asyncio.run(recheck(settings(), agent=agent, is_json=is_json))
+
+
 censor = typer.Typer(help="Add, list and relax the warnings an agent trips.", no_args_is_help=True)
 app.add_typer(censor, name="censor", rich_help_panel=DECIDE)
 

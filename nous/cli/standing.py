@@ -273,9 +273,10 @@ def _print_minds(console: Console, seen: Look) -> None:
             screen.said(f"{wait}, stored and recallable meanwhile, asked again by itself; the longest because: {seen.mind}", "yellow")
         )
     if seen.unsure:
-        again = "asked about again when one of its facts is checked again under another model"
         console.print(
-            f"{screen.plural(seen.unsure, 'pair')} unsure: no mind could tell, and both facts stay; such a pair is {again}", style="dim"
+            f"{screen.plural(seen.unsure, 'pair')} unsure: no mind could tell, and both facts stay;"
+            f" once another mind is set: {place.command()} fact recheck",
+            style="dim",
         )
 
 

@@ -20,6 +20,7 @@ from events import (
     FactLearned,
     FactRestored,
     FactSplit,
+    FactUnsettled,
 )
 from events.wire import MAX_CLOCK_AHEAD
 
@@ -31,6 +32,7 @@ FROM_OUTSIDE: Mapping[type[Event], str] = {
     CensorRelaxed: "`nous censor relax`",
     FactRestored: "`nous fact restore`",
     FactSplit: "`nous fact split`",
+    FactUnsettled: "`nous fact`",
 }
 
 EXAMPLES: Mapping[type[Event], dict[str, object]] = {

@@ -22,7 +22,7 @@ WITHIN_S = 60.0
 
 
 def environment(**over: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("NOUS_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NOUS_", "ANTHROPIC_"))}
     return kept | {"NOUS_EMBEDDER": "zero", **over}
 
 
@@ -70,6 +70,7 @@ async def test_up_says_where_it_runs_is_found_by_others_and_stops_on_ctrl_c(tmp_
         stack = embedded.find(tmp_path / "home")
         assert stack
         assert lines[:2] == [f"Redis     {stack.redis_url}", f"Postgres  {stack.database_url}"]
+        assert "mind: offline (rules; set ANTHROPIC_API_KEY for Claude)" in lines
         assert any(line.startswith("deduplicator ") for line in lines)
 
         code, _, told = await ran("up", env=env)
@@ -106,11 +107,17 @@ async def test_a_wait_ends_when_the_stack_is_stopped_underneath(tmp_path: Path) 
     home = tmp_path / "home"
     env = environment(NOUS_HOME=str(home))
     async with AsyncExitStack() as ending:
-        with embedded.running(home, durable=False):
+        with embedded.running(home, durable=False) as stack:
             assert (await ran("migrate", env=env))[0] == 0
             assert (await ran("publish", "fact_learned", "agent_id=a", "content=x", env=env))[0] == 0
             wait = await ending.enter_async_context(started("wait", "--timeout", "50", env=env))
-            await asyncio.sleep(2)
+            redis = await ending.enter_async_context(Redis.from_url(stack.redis_url))
+
+            async def is_looking() -> bool:
+                return len(await redis.client_list()) > 1
+
+            await until(is_looking, within_s=WITHIN_S, what="the command's connection")
+            await asyncio.sleep(0.5)
             assert wait.returncode is None
         async with asyncio.timeout(15):
             _, err = await wait.communicate()
@@ -155,6 +162,22 @@ async def test_ctrl_c_ends_a_publish_that_waits_for_more_lines_and_says_how_far_
         code, out, err = await stopped(publish, signal.SIGINT)
     assert (code, "1 event sent to fact_learned" in out, "stopped after 1 event" in err) == (130, True, True)
     assert "Traceback" not in err
+
+
+async def test_a_standard_input_that_is_closed_is_a_mistake(stack: embedded.Stack) -> None:
+    env = environment(NOUS_DATABASE_URL=stack.database_url, NOUS_REDIS_URL=stack.redis_url)
+    shell = await asyncio.create_subprocess_shell(f"{NOUS} publish fact_learned --file - <&-", env=env, stdout=PIPE, stderr=PIPE)
+    async with asyncio.timeout(WITHIN_S):
+        out, err = await shell.communicate()
+    assert (shell.returncode, out) == (2, b"")
+    assert err == b"nous: standard input is closed, so there is nothing to read; pipe something in, or name a file\n"
+
+
+async def test_work_says_which_mind_it_asks(stack: embedded.Stack, database_url: str, redis: Redis) -> None:
+    env = environment(NOUS_DATABASE_URL=database_url, NOUS_REDIS_URL=stack.redis_url, ANTHROPIC_API_KEY="k", NOUS_MIND_MODEL="claude-x")
+    async with started("work", "supersession_checker", env=env) as work:
+        assert await lines_until(work, "mind:") == ["mind: claude-x"]
+        assert (await stopped(work, signal.SIGTERM))[0] == 0
 
 
 async def test_work_does_what_it_is_told_and_finishes_on_sigterm(stack: embedded.Stack, database_url: str, redis: Redis) -> None:

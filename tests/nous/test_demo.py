@@ -13,7 +13,10 @@ NOUS = str(Path(sys.executable).with_name("nous"))
 
 
 def demonstrated(home: Path, *words: str, **over: str) -> str:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("NOUS_")} | {"NOUS_HOME": str(home), **over}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("NOUS_", "ANTHROPIC_"))} | {
+        "NOUS_HOME": str(home),
+        **over,
+    }
     done = subprocess.run([NOUS, "demo", *words], env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "FORCE_COLOR" in over or not done.stderr  # on a terminal it says there what it is doing
@@ -50,6 +53,15 @@ def test_the_report_shows_what_was_almost_merged_and_why_it_was_not(first: str) 
     assert "role Yusuf teaches Pip ≠ Pip teaches Yusuf" in apart
 
 
+def test_the_report_shows_what_is_no_longer_true_and_since_when(first: str) -> None:
+    assert "pairs by rule (no model is set):" in first
+    gone = first[first.index("No longer true") : first.index("Heard again")]
+    for line in ("until 6 March   The night alarm is enabled.", "negation ∅ ≠ not", "Yiayia Eleni's phone number is 555-0163."):
+        assert line in gone
+    assert "555-0163" not in first[first.index("Almost merged") :], "what was retired is shown once"
+    assert "facts --as-of 2026-03-02" in first
+
+
 def test_the_report_is_plain_in_a_pipe_and_fits_two_screens(first: str) -> None:
     assert "\x1b" not in first
     assert len(first.splitlines()) <= 80
@@ -59,7 +71,10 @@ def test_the_report_is_plain_in_a_pipe_and_fits_two_screens(first: str) -> None:
 def test_a_second_run_changes_nothing_and_says_so(second: dict[str, Any]) -> None:
     assert (second["known_before"], second["is_unchanged"], second["repeated"]) == (120, True, 122)
     assert second["outcomes"] == {"stored": 103, "confirmed": 15, "skipped": 2}
-    assert (second["facts"], len(second["confirmed"])) == (103, 15)
+    judged = second["judged"]
+    gone = len(judged["superseded"]) + len(judged["merged"])
+    assert (second["facts"], len(second["confirmed"])) == (103 - gone, 15)
+    assert (judged["minds"], judged["tokens"], judged["pairs"] >= judged["unsure"] > 0) == (["offline"], 0, True)
 
 
 def test_a_third_run_reports_the_same_in_black_and_white_on_a_narrow_terminal(home: Path, first: str, second: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ async def replica(database_url: str, stack: embedded.Stack, redis: Redis, tmp_pa
     started: list[subprocess.Popen[bytes]] = []
     logs = (tmp_path / "replicas.log").open("wb")
 
-    def start(*names: str, **settings: object) -> subprocess.Popen[bytes]:
+    def start(*names: str, pipes: bool = False, **settings: object) -> subprocess.Popen[bytes]:
         short = {"claim_after_s": 2, "retry_base_s": 0.05, "retry_cap_s": 0.2, "max_attempts": 3, "time_limit_s": 20} | settings
         environment = os.environ | {f"NOUS_{name.upper()}": str(value) for name, value in short.items()}
         environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": stack.redis_url}
@@ -39,17 +39,23 @@ async def replica(database_url: str, stack: embedded.Stack, redis: Redis, tmp_pa
             [sys.executable, "-m", "tests.system.replica", *(names or ("deduplicator",))],
             cwd=repository(),
             env=environment,
-            stdout=logs,
+            stdin=subprocess.PIPE if pipes else None,
+            stdout=subprocess.PIPE if pipes else logs,
             stderr=logs,
+            start_new_session=pipes,  # what it forks ends with it
         )
         started.append(process)
         return process
 
     yield start
     for process in started:
-        if process.poll() is None:
+        if process.stdin:
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.poll() is None:
             process.kill()
         process.wait()
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            pipe.close()
     logs.close()
 
 

@@ -1,0 +1,268 @@
+"""How facts come to stand when several replicas ask a model about them, over HTTP, and are killed while they do."""
+
+import asyncio
+import itertools
+import os
+import random
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from events import Event, FactLearned
+from providers import claude
+from providers.mind import Relation
+from store.database import Database
+from store.facts import Fact
+from tests.conftest import until
+from tests.factories import an_id
+from tests.model_server import Body, ModelServer, Sent, holding, judging, one_for_each, pairs_in
+from tests.system.conftest import Replicas, publish, rows
+from tests.system.standing import WORKERS, all_settled, check
+
+DAY = datetime.fromisoformat("2026-03-01T00:00:00+00:00")
+CITIES = ("Oslo", "Bergen", "Rome", "Lima", "Cairo")
+MIND = {"mind": "claude", "mind_timeout_s": 20}
+
+
+def learned(content: str, hour: float, **over: Any) -> FactLearned:
+    """A user's claim; its event is known by its agent, words and hour."""
+    fields: dict[str, Any] = {"agent_id": "agent-1", "subject": "Maria", "provenance": "user_stated", "fact_id": an_id()}
+    fields |= {"content": content, "occurred_at": DAY + timedelta(hours=hour)} | over
+    return FactLearned.model_validate({"event_id": f"{fields['agent_id']}: {content} {hour}", **fields})
+
+
+def lives_in(person: str, city: str, *, is_twin: bool = False) -> str:
+    """That somebody lives somewhere, in one of two wordings."""
+    return f"{city} is where {person} lives." if is_twin else f"{person} lives in {city}."
+
+
+def by_city(older: str, newer: str) -> Relation:
+    """Of two claims about where people live: the same, an update, or about two people."""
+    (person, city), (other, another) = _said(older), _said(newer)
+    if person != other:
+        return "compatible"
+    return "same" if city == another else "updates"
+
+
+def _said(content: str) -> tuple[str, str]:
+    words = content.removesuffix(".").split()
+    return (words[0], words[-1]) if words[2] == "in" else (words[3], words[0])
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
+    for name in claude.KEYS:
+        monkeypatch.delenv(name, raising=False)
+    async with ModelServer(judging(by_city)) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def told(facts: Sequence[Fact]) -> list[str]:
+    """Every fact but the merged ones: its words, when it was true, and what retired it."""
+    words = {fact.fact_id: fact.content for fact in facts}
+    return sorted(
+        f"{fact.content} {fact.valid_from:%H}-{f'{fact.valid_to:%H}' if fact.valid_to else 'now'}"
+        + (f" by {words[fact.superseded_by]}" if fact.superseded_by else "")
+        for fact in facts
+        if fact.merged_into is None
+    )
+
+
+# ── killed ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+KILLS = 50
+PEOPLE = ("Ada", "Ben", "Cleo", "Dan")
+MOVED = [f"agent-{number}" for number in range(6)]
+
+
+def _claims() -> list[Event]:
+    """For each of six agents four people who live in three cities one after another, all of it said twice, in two wordings."""
+    return [
+        learned(lives_in(person, city, is_twin=is_twin), hour + is_twin / 2, agent_id=agent, subject=person)
+        for agent in MOVED
+        for person in PEOPLE
+        for hour, city in enumerate(_cities(agent, person), 1)
+        for is_twin in (False, True)
+    ]
+
+
+def _cities(agent: str, person: str) -> list[str]:
+    return random.Random(f"{agent} {person}").sample(CITIES, 3)
+
+
+class Nursery:
+    """Replicas one after another, each killed at a moment after it was sent an answer."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", server: ModelServer) -> None:
+        self.process = process
+        self.server = server
+        self.dice = random.Random(7)
+        self.kills = 0
+        self.lost: Counter[tuple[str, str]] = Counter()
+        self.child = 0
+        self.left = 0
+        server.always(self._answering)
+
+    async def bear(self) -> None:
+        """Start the next."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(b"another\n")
+        self.process.stdin.flush()
+        self.child = int(await asyncio.to_thread(self.process.stdout.readline))
+        self.left = self.dice.randint(1, 3)
+
+    async def _answering(self, body: Body) -> Sent:
+        """The right answer; and the third one or so is the last that this replica hears."""
+        if self.child and self.kills < KILLS:
+            self.left -= 1
+            if self.left == 0:
+                self.lost.update(pairs_in(body))
+                asyncio.get_running_loop().call_later(self.dice.uniform(0, 0.03), self._kill, self.child)
+        return await self.server.healthy(body)
+
+    def _kill(self, child: int) -> None:
+        os.kill(child, signal.SIGKILL)
+        self.kills += 1
+        self.child = 0
+
+    async def keep_alive(self) -> None:
+        """Bear another whenever one was killed."""
+        while True:
+            if not self.child:
+                await self.bear()
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.timeout(240)
+async def test_a_replica_killed_fifty_times_between_answer_and_commit_asks_at_most_one_question_again_each_time_and_halves_nothing(
+    replica: Replicas, redis: Redis, database: Database, server: ModelServer
+) -> None:
+    await publish(redis, _claims())
+    replica("deduplicator")
+    alone = {"mind_concurrency": 1, "pages_in_flight": 1, "page": 4, "claim_after_s": 0.2, "max_attempts": KILLS * 2}
+    nursery = Nursery(replica("--nursery", "supersession_checker", "supersession_rechecker", pipes=True, **MIND, **alone), server)
+    living = asyncio.create_task(nursery.keep_alive())
+    await all_settled(redis, database, within_s=200)
+    living.cancel()
+    assert nursery.kills == KILLS
+
+    found = await check(database, *MOVED)
+    for agent, person in itertools.product(MOVED, PEOPLE):
+        hours = zip(_cities(agent, person), ("01-02", "02-03", "03-now"), strict=True)
+        expected = [f"{lives_in(person, city)} {hour}" for city, hour in hours]
+        stood = [line.partition(" by ")[0] for line in told([fact for fact in found[agent] if fact.subject == person])]
+        assert stood == sorted(expected), (agent, person)
+
+    asked = Counter(pair for request in server.asked for pair in pairs_in(request.body))
+    # the wordings are alike for every agent, so what the server heard is held against what all agents wrote down together
+    counted = {(row.older, row.newer): row.n for row in await rows(database, ASKED)}
+    distinct = {(row.older, row.newer): row.n for row in await rows(database, DISTINCT)}
+    assert asked.keys() <= counted.keys()
+    for pair, times in asked.items():
+        assert times <= counted[pair], "every question was written down before it was put"
+        assert times <= distinct[pair] + nursery.lost[pair], "and put again only if its answer died with a replica"
+
+
+ASKED = "SELECT older, newer, sum(asked)::int AS n FROM bus.answers GROUP BY 1, 2"
+DISTINCT = "SELECT older, newer, count(*)::int AS n FROM bus.answers GROUP BY 1, 2"
+
+
+# ── several at once ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+OSLO, BERGEN, ROME = (lives_in("Maria", city) for city in ("Oslo", "Bergen", "Rome"))
+FIVE = [(OSLO, 1), (BERGEN, 2), (OSLO, 3), (ROME, 4), (lives_in("Maria", "Rome", is_twin=True), 5)]
+ENDED = [f"{BERGEN} 02-03 by {OSLO}", f"{OSLO} 01-02 by {BERGEN}", f"{OSLO} 03-04 by {ROME}", f"{ROME} 04-now"]
+ORDERS = random.Random(5).sample(list(itertools.permutations(FIVE)), 40)
+
+
+@pytest.mark.timeout(120)
+async def test_five_claims_in_any_order_through_two_replicas_at_once_end_in_the_same_state(
+    replica: Replicas, redis: Redis, database: Database, server: ModelServer
+) -> None:
+    """Forty orders, each of an agent of its own, claim by claim; pages are small, so that every agent's claims meet in both replicas."""
+    for _ in range(2):
+        replica(*WORKERS.values(), page=7, **MIND)
+    for number in range(len(FIVE)):
+        await publish(redis, [learned(*order[number], agent_id=f"agent-{at}") for at, order in enumerate(ORDERS)])
+        await _all_heard(database, (number + 1) * len(ORDERS))
+    await all_settled(redis, database)
+    found = await check(database, *(f"agent-{at}" for at in range(len(ORDERS))))
+    states = {order: told(found[f"agent-{at}"]) for at, order in enumerate(ORDERS)}
+    assert {order: state for order, state in states.items() if state != ENDED} == {}
+
+
+async def _all_heard(database: Database, expected: int) -> None:
+    """Wait until the deduplicators have so many mentions."""
+
+    async def are_heard() -> bool:
+        [counted] = await rows(database, "SELECT count(*) AS n FROM heart.fact_mentions")
+        return bool(counted.n == expected)
+
+    await until(are_heard, within_s=60, what=f"{expected} mentions")
+
+
+THIRDS = (OSLO, lives_in("Maria", "Oslo", is_twin=True), "Maria lives in  OSLO", "Oslo is where Maria lives")
+
+
+@pytest.mark.timeout(120)
+async def test_a_third_mention_that_arrives_while_two_twins_are_being_merged_lands_on_the_one_that_survives(
+    replica: Replicas, redis: Redis, database: Database, server: ModelServer
+) -> None:
+    """The model is held until the third mention of every agent has been heard."""
+    answered = asyncio.Event()
+    server.always(holding(answered, server.healthy))
+    for _ in range(2):
+        replica(*WORKERS.values(), mind_concurrency=20, **MIND)
+    agents = [f"agent-{number}" for number in range(16)]
+    await publish(
+        redis, [learned(lives_in("Maria", "Oslo", is_twin=twin), twin, agent_id=agent) for twin in (False, True) for agent in agents]
+    )
+
+    async def are_asked() -> bool:
+        return server.in_flight >= len(agents)
+
+    await until(are_asked, what="a question for every agent")
+    thirds = [learned(THIRDS[at % 4], 0.5 if at % 8 < 4 else 3, agent_id=agent) for at, agent in enumerate(agents)]
+    await publish(redis, thirds)
+    await _all_heard(database, 3 * len(agents))
+    answered.set()
+    await all_settled(redis, database)
+    found = await check(database, *agents)
+    for agent, facts in found.items():
+        [survivor] = [fact for fact in facts if fact.active]
+        assert (survivor.content, survivor.confirmation_count) == (OSLO, 2), agent
+    resolved = await rows(
+        database,
+        "SELECT m.agent_id, count(*) AS n FROM heart.fact_mentions m JOIN heart.facts f USING (agent_id, fact_id)"
+        " JOIN heart.facts w ON w.agent_id = f.agent_id AND w.fact_id = coalesce(f.merged_into, f.fact_id) AND w.active GROUP BY 1",
+    )
+    assert {row.agent_id: row.n for row in resolved} == dict.fromkeys(agents, 3), "every published id resolves to the survivor"
+
+
+CONTRADICTIONS = 1_000
+
+
+@pytest.mark.timeout(180)
+async def test_a_thousand_contradictions_at_once_through_three_replicas_end_with_the_newest_alone(
+    replica: Replicas, redis: Redis, database: Database, server: ModelServer
+) -> None:
+    server.answer = one_for_each("contradicts")
+    claims = [learned(f"Maria's desk is number {number}.", number / 100) for number in range(CONTRADICTIONS)]
+    await publish(redis, random.Random(3).sample(claims, len(claims)))
+    for _ in range(3):
+        replica(*WORKERS.values(), **MIND)
+    await _all_heard(database, CONTRADICTIONS)
+    await all_settled(redis, database, within_s=120)
+    [facts] = (await check(database, "agent-1")).values()
+    assert [fact.content for fact in facts if fact.active] == [claims[-1].content]
+    assert len(facts) == CONTRADICTIONS
+    assert all(fact.superseded_by for fact in facts if not fact.active)
