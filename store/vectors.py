@@ -74,7 +74,8 @@ async def neighbours(db: Read, table: str, asking: Sequence[Asking], *, limit: i
     others = "v.agent_id = q.agent_id AND v.fact_id <> q.fact_id"
     best = "ORDER BY distance, v.fact_id LIMIT :limit"
     now = f"{near} WHERE {others} AND v.current {best}"
-    past = f"{near} JOIN heart.facts f USING (agent_id, fact_id) WHERE {others} AND NOT v.current AND f.valid_to > q.at {best}"
+    its = _BY_KEY.format(table="heart.facts", of="v")
+    past = f"{near} CROSS JOIN LATERAL ({its}) f WHERE {others} AND NOT v.current AND f.valid_to > q.at {best}"
     return await _near(db, table, asking, f"({now}) UNION ALL ({past})", {"limit": limit})
 
 
@@ -87,13 +88,18 @@ async def namesakes(db: Read, table: str, asking: Sequence[Asking], subjects: Se
         db,
         table,
         asking,
-        f"SELECT v.fact_id, v.vector <=> mine.vector AS distance FROM heart.facts f JOIN {table} v USING (agent_id, fact_id)"
+        "SELECT v.fact_id, v.vector <=> mine.vector AS distance"
+        f" FROM heart.facts f CROSS JOIN LATERAL ({_BY_KEY.format(table=table, of='f')}) v"
         " WHERE f.agent_id = q.agent_id AND f.fact_id <> q.fact_id AND f.merged_into IS NULL AND (f.active OR f.valid_to > q.at)"
         "  AND f.subject_key = ANY(s.subjects) ORDER BY distance, v.fact_id LIMIT :limit",
         {"limit": limit, "places": [at for at, _ in named], "names": [name for _, name in named]},
         beside="JOIN (SELECT place, array_agg(name) AS subjects FROM unnest(CAST(:places AS bigint[]), CAST(:names AS text[]))"
         " AS given(place, name) GROUP BY place) s ON s.place = q.ord",
     )
+
+
+_BY_KEY = "SELECT * FROM {table} one WHERE one.agent_id = {of}.agent_id AND one.fact_id = {of}.fact_id OFFSET 0"
+"""The row of one fact, looked up whatever the planner knows: as a join it took 21 s for 64 of 1,000 facts just stored, so 0.3 s."""
 
 
 async def _near(

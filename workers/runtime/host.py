@@ -81,6 +81,8 @@ class Host:
             async with streams.reachable():
                 await self.broker.connect()
                 await self.subscriber.start()
+                if self.life.stopping.is_set():  # the stop came meanwhile, and found nothing to stop yet
+                    await self.subscriber.stop()
         except TimeoutError as error:
             raise Outage("Redis", "it did not answer the first read in time") from error
 

@@ -36,16 +36,15 @@ class Account:
         """Its id."""
         return self.due_to(fact).event_id
 
-    def became(self, fact: Fact, event: Event) -> tuple[str, str] | None:
+    def became(self, fact: Fact) -> tuple[str, str] | None:
         """What changed about the event's fact, the most telling first, and why; None if nothing did."""
         now = self.change.after.get(fact.fact_id, fact)
-        retired = [one for one in self._due(event) if one.fact_id in self.change.superseded]
-        others = [one for one in retired if one is not now]
+        others = [one for one in self._superseded if one.superseded_by == now.fact_id]
         if now.fact_id in self.change.merged:
             return "merged", f"it says the same as {now.merged_into}"
         if others:
             return "superseded", f"it is said instead of {', '.join(str(one.fact_id) for one in others[:5])}"
-        if now in retired:
+        if now.fact_id in self.change.superseded:
             return "retired", f"{now.superseded_by} was claimed later"
         if now.fact_id in self.change.revived:
             return "revived", "nothing claimed later says otherwise any more"
@@ -70,6 +69,10 @@ class Account:
 
     def _due(self, event: Event) -> Sequence[Fact]:
         return self._by_event.get(event.event_id, ())
+
+    @cached_property
+    def _superseded(self) -> Sequence[Fact]:
+        return [fact for fact in self.change.changed if fact.fact_id in self.change.superseded]
 
     @cached_property
     def _by_event(self) -> Mapping[str, Sequence[Fact]]:

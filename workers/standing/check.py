@@ -152,7 +152,7 @@ def _ending(job: Job[Any, Considered], account: Account | None, kit: Kit) -> End
         )
     if thought.open:
         return RetryLater(thought.open.wait, thought.open.why, together=True, exactly=thought.open.exactly)
-    became = account.became(thought.fact, event) if account else None
+    became = account.became(thought.fact) if account else None
     outcome, reason = became or _unsure(thought) or ("kept", None)
     return Done(
         outcome,
@@ -164,7 +164,12 @@ def _ending(job: Job[Any, Considered], account: Account | None, kit: Kit) -> End
 
 
 def _unsure(thought: Considered) -> tuple[str, str] | None:
-    unsure = [one for one in thought.compared if isinstance(one.answer, Answer) and one.answer.relation == "unsure"]
+    """Whether the mind could not tell of a pair that looks alike; of the merely nearest it often cannot, and need not."""
+    unsure = [
+        one
+        for one in thought.compared
+        if isinstance(one.answer, Answer) and one.answer.relation == "unsure" and one.candidate.why != "near"
+    ]
     return ("unsure", f"the mind could not tell of {len(unsure)} of {len(thought.compared)}") if unsure else None
 
 
@@ -182,7 +187,7 @@ def _evidence(thought: Considered, kit: Kit) -> dict[str, Any]:
 def _as_evidence(one: Comparing) -> dict[str, Any]:
     found = {"fact_id": str(one.candidate.fact.fact_id), "similarity": round(one.candidate.similarity, 4), "why": one.candidate.why}
     if one.known:
-        return {**found, "relation": one.known.relation, "reason": one.known.reason, "decided_by": one.known.decided_by}
+        return {**found, "relation": one.known.relation, "reason": one.known.reason, "decided_by": one.known.model or "a person"}
     if isinstance(one.answer, Answer):
         return {**found, "relation": one.answer.relation, "reason": one.answer.reason, "decided_by": one.answer.model}
     return found

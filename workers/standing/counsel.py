@@ -9,7 +9,7 @@ No transaction is open while the mind thinks. A process killed before an answer 
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -68,13 +68,13 @@ def matter(one: Fact, other: Fact) -> Matter:
 
 
 async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answers.Pair, Answer | Open]:
-    """An answer for each pair, or why there is none yet. Raises Outage and Contended for Postgres alone."""
+    """An answer for each pair, with what it cost now, or why there is none yet. Raises Outage and Contended for Postgres alone."""
     wanted = {one.key: one for one in matters}
     model = kit.mind.model("relation")
     async with kit.database.read({agent for agent, _, _ in wanted}) as db:
         kept = await answers.kept(db, wanted, prompt=question.VERSION, model=model)
     questions = [_Asking(some, kit, worker, model) for some in _questions([one for key, one in wanted.items() if key not in kept])]
-    found: dict[answers.Pair, Answer | Open] = {**kept}
+    found: dict[answers.Pair, Answer | Open] = {key: replace(answer, tokens_in=0, tokens_out=0) for key, answer in kept.items()}
     for given in await _all_put(questions, at_once=kit.settings.mind_concurrency):
         found |= given
     return found
@@ -176,8 +176,9 @@ class _Asking:
         ]
         async with self.kit.database.notes([self.agent]) as db:
             await answers.keep(db, given)
+            first = await answers.kept(db, {one.key for one in self.matters}, prompt=question.VERSION, model=self.model)
             await spending.add(db, self._spent(tokens_in, tokens_out))
-            return {**await answers.kept(db, {one.key for one in self.matters}, prompt=question.VERSION, model=self.model)}
+        return {**first}
 
     def _answer(self, one: Matter, judgement: Judgement, share: tuple[int, int], milliseconds: int, now: datetime) -> Answer:
         agent, older, newer = one.key

@@ -53,22 +53,28 @@ async def split(db: Write, table: str, told: FactSplit, *, vector: Vector | None
 
 
 async def wording(db: Read, agent: str, fact: Fact, mention: UUID) -> Mention | None:
-    """What was published under this id and became part of `fact`, in other words than its own; None if nothing was."""
-    heard = (await mentions.of_facts(db, [fact.key]))[fact.key]
-    return next((one for one in heard if one.mention_id == mention and _text(one) != fact.text_key), None)
+    """What was published under this id and became part of `fact`, in words that have no row of their own; None if nothing was."""
+    return next((one for row, one in await _heard(db, fact) if one.mention_id == mention and _text(one) != row.text_key), None)
+
+
+async def _heard(db: Read, fact: Fact) -> list[tuple[Fact, Mention]]:
+    """Everything that was heard of a fact and of what is part of it, each with the row it was heard as."""
+    rows = await facts.by_key(db, {part for part, _ in await facts.parts(db, [fact.key])})
+    heard = await mentions.of_facts(db, rows)
+    return [(rows[key], one) for key, ones in heard.items() for one in ones]
 
 
 async def _made(db: Write, table: str, told: FactSplit, apart: Fact, vector: Vector | None) -> Fact:
     """A row for a wording that was confirmed; every mention in these words comes with it."""
-    heard = (await mentions.of_facts(db, [apart.key]))[apart.key]
-    found = next((one for one in heard if one.mention_id == told.fact_id), None)
+    heard = await _heard(db, apart)
+    row, found = next(((row, one) for row, one in heard if one.mention_id == told.fact_id), (apart, None))
     if found is None:
         raise UserMistake(f"{told.fact_id} is not part of {apart.fact_id}; nous explain fact {apart.fact_id} shows what is")
-    if _text(found) == apart.text_key:
+    if _text(found) == row.text_key:
         raise UserMistake(f"{found.content!r} is what {apart.fact_id} says, word for word; the same words cannot be two facts")
     if vector is None or await facts.by_text(db, told.agent_id, [_text(found)]):
         raise UserMistake(f"{found.content!r} is another fact already; nous facts --all --agent {told.agent_id} shows it")
-    same = [one for one in heard if _text(one) == _text(found)]
+    same = sorted((one for _, one in heard if _text(one) == _text(found)), key=lambda one: (one.occurred_at, one.event_id))
     made = _as_fact(same, told)
     await facts.insert(db, [made])
     await vectors.insert(db, table, [(made.agent_id, made.fact_id, vector)])

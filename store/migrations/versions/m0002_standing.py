@@ -20,6 +20,8 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
+# Where a text is looked up, its key comes first: led by the agent, an index looks as good to the planner as the right one, as long as it
+# knows nothing of a table that has just been filled, and every lookup then reads all of the agent's rows.
 FACTS = [
     """
 ALTER TABLE heart.facts
@@ -30,9 +32,10 @@ ALTER TABLE heart.facts
     ADD CONSTRAINT ck_facts_merged CHECK (merged_into IS NULL OR NOT active)""",
     "ALTER TABLE heart.facts ALTER CONSTRAINT fk_facts_superseded_by DEFERRABLE INITIALLY DEFERRED",
     "ALTER TABLE heart.facts ALTER CONSTRAINT fk_facts_merged_into DEFERRABLE INITIALLY DEFERRED",
-    "CREATE INDEX ix_facts_text_key ON heart.facts (agent_id, text_key)",
+    "CREATE INDEX ix_facts_text_key ON heart.facts (text_key, agent_id)",
     "CREATE UNIQUE INDEX uq_facts_active_text ON heart.facts (agent_id, text_key) WHERE active",
     "DROP INDEX heart.uq_facts_active_claim",
+    "CREATE INDEX ix_facts_merged_into ON heart.facts (agent_id, merged_into) WHERE merged_into IS NOT NULL",
 ]
 
 TABLES = [
@@ -49,13 +52,13 @@ CREATE TABLE heart.relations (
     reason      text NOT NULL,
     event_id    text NOT NULL,
     recorded_at timestamptz NOT NULL,
-    CONSTRAINT pk_relations PRIMARY KEY (agent_id, low_key, high_key),
+    CONSTRAINT pk_relations PRIMARY KEY (low_key, high_key, agent_id),
     CONSTRAINT ck_relations_order CHECK (low_key < high_key),
     CONSTRAINT ck_relations_relation CHECK (relation IN ('same', 'refines', 'updates', 'contradicts', 'compatible')),
     CONSTRAINT ck_relations_decided_by CHECK (decided_by IN ('mind', 'person')),
     CONSTRAINT ck_relations_richer CHECK (richer_key IS NULL OR richer_key IN (low_key, high_key))
 )""",
-    "CREATE INDEX ix_relations_high ON heart.relations (agent_id, high_key) INCLUDE (low_key, relation)",
+    "CREATE INDEX ix_relations_high ON heart.relations (high_key, agent_id) INCLUDE (low_key, relation)",
     """
 CREATE TABLE heart.fact_versions (
     agent_id           text NOT NULL,
@@ -103,7 +106,7 @@ CREATE TABLE bus.answers (
     asked        integer NOT NULL DEFAULT 1,
     asked_at     timestamptz NOT NULL,
     answered_at  timestamptz,
-    CONSTRAINT pk_answers PRIMARY KEY (agent_id, older_key, newer_key, prompt, model),
+    CONSTRAINT pk_answers PRIMARY KEY (older_key, newer_key, agent_id, prompt, model),
     CONSTRAINT ck_answers_answered CHECK ((relation IS NULL) = (answered_at IS NULL))
 )""",
     "CREATE INDEX ix_answers_unsure ON bus.answers (agent_id) WHERE relation = 'unsure'",
