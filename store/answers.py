@@ -118,8 +118,8 @@ async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) ->
         text(
             f"SELECT {', '.join(f'a.{name}' for name in _ANSWER)}"
             " FROM unnest(CAST(:agents AS text[]), CAST(:older AS bytea[]), CAST(:newer AS bytea[])) AS q(agent_id, older_key, newer_key)"
-            " JOIN bus.answers a USING (agent_id, older_key, newer_key)"
-            " WHERE a.prompt = :prompt AND a.model = :model AND a.relation IS NOT NULL"
+            " CROSS JOIN LATERAL (SELECT * FROM bus.answers a WHERE a.agent_id = q.agent_id AND a.older_key = q.older_key"
+            "  AND a.newer_key = q.newer_key AND a.prompt = :prompt AND a.model = :model AND a.relation IS NOT NULL OFFSET 0) a"
         ),
         {"agents": list(agents), "older": list(older), "newer": list(newer), "prompt": prompt, "model": model},
     )

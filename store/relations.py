@@ -81,7 +81,8 @@ async def between(db: Read, pairs: Collection[Pair]) -> dict[Pair, Relation]:
         text(
             f"SELECT {', '.join(f'r.{name}' for name in _TYPES)}"
             " FROM unnest(CAST(:agents AS text[]), CAST(:lows AS bytea[]), CAST(:highs AS bytea[])) AS q(agent_id, low_key, high_key)"
-            " JOIN heart.relations r USING (agent_id, low_key, high_key)"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.low_key"
+            "  AND r.high_key = q.high_key OFFSET 0) r"
         ),
         {"agents": list(agents), "lows": list(lows), "highs": list(highs)},
     )

@@ -275,7 +275,7 @@ async def test_a_decision_is_part_of_the_stories_of_both_facts(nous: Nous) -> No
         assert (decided["outcome"], decided["reason"], decided["worker"]) == ("restored", "she has two homes", "operator")
         shown = (await nous("explain", "fact", told[content])).stdout
         assert "because: she has two homes" in shown
-        assert "by person: she has two homes" in shown or content == BERGEN
+        assert "by a person: she has two homes" in shown or content == BERGEN
     assert "What was true, oldest first" not in shown
 
 
