@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -11,12 +13,14 @@ from sqlalchemy import Connection
 
 from nous.embedded import Stack
 from nous.errors import Misconfigured
-from store import embedders, facts
+from store import embedders, facts, vectors, versions
 from store import migrate as migrating
 from store.database import Database, engine
 from store.embedders import Registered
+from store.facts import Fact
+from store.keys import text_key
 from store.migrate import migrate
-from tests.factories import a_fact
+from tests.factories import NOON, a_fact, a_mention
 from tests.store.conftest import a_database, run
 
 HEAD = ["0001", "0002"]
@@ -77,6 +81,79 @@ async def test_going_back_and_forth_ends_in_the_same_shape(empty: str) -> None:
     assert [what for what in await shape(empty) if "alembic_version" not in what] == []
     assert await migrate(empty, embedder="zero", dimension=512) == HEAD
     assert await shape(empty) == made
+
+
+LEARNED = [
+    ("agent-7", "Maria lives in Oslo.", "Maria", "city"),
+    ("agent-7", "Maria lives in Oslo.", "Ken", None),
+    ("agent-7", "我的猫叫咪咪", None, None),
+    ("b'); DROP TABLE heart.facts; --", "Maria lives in Oslo.", "Maria", "city"),
+]
+
+
+async def test_facts_that_were_there_before_relations_keep_all_they_were_and_get_what_the_new_columns_say(empty: str) -> None:
+    await migrate(empty, embedder="zero", dimension=512)
+    await _to_revision(empty, "0001")
+    owner = await asyncpg.connect(empty)
+    vectors_in = await owner.fetchval("SELECT table_name FROM heart.embedders")
+    for number, (agent, content, subject, attribute) in enumerate(LEARNED):
+        await _learned_before(owner, vectors_in, number, a_fact(agent_id=agent, content=content, subject=subject, attribute=attribute))
+    old = "agent_id, fact_id, content, subject, attribute, active, claimed_at, confirmation_count, created_at"
+    before = await owner.fetch(f"SELECT {old} FROM heart.facts ORDER BY created_at")
+    assert await migrate(empty, embedder="zero", dimension=512) == ["0002"]
+    assert await owner.fetch(f"SELECT {old} FROM heart.facts ORDER BY created_at") == before
+    new = await owner.fetch(
+        "SELECT f.*, v.current FROM heart.facts f JOIN " + vectors_in + " v USING (agent_id, fact_id) ORDER BY created_at"
+    )
+    assert [(row["text_key"], row["stored_by"], row["recorded_by"], row["recorded_at"], row["current"]) for row in new] == [
+        (text_key(content, subject, attribute), f"stored-{number}", f"stored-{number}", NOON + timedelta(hours=number), True)
+        for number, (_, content, subject, attribute) in enumerate(LEARNED)
+    ]
+    versions_of = await owner.fetch("SELECT agent_id, content, recorded_from, recorded_to FROM heart.fact_versions ORDER BY recorded_from")
+    assert [tuple(row) for row in versions_of] == [
+        (agent, content, NOON + timedelta(hours=number), None) for number, (agent, content, _, _) in enumerate(LEARNED)
+    ]
+    await owner.close()
+    await _are_worked_on(empty, vectors_in)
+
+
+async def _learned_before(owner: asyncpg.Connection, vectors_in: str, number: int, fact: Fact) -> None:
+    """As the deduplicator left it: the row, its vector, the mention it began with and one more."""
+    columns = [
+        *("agent_id", "fact_id", "content", "content_hash", "subject", "subject_key", "attribute", "provenance", "confidence"),
+        *("active", "valid_from", "claimed_at", "claimed_by", "confirmation_count", "created_at"),
+    ]
+    values = {**vars(fact), "subject_key": facts.subject_key(fact.subject), "created_at": NOON + timedelta(hours=number)}
+    values["confirmation_count"] = 1
+    await owner.execute("SELECT set_config('nous.agents', $1::text[]::text, false)", [fact.agent_id])
+    await owner.execute(
+        f"INSERT INTO heart.facts ({', '.join(columns)}) VALUES ({', '.join(f'${at}' for at in range(1, len(columns) + 1))})",
+        *(values[name] for name in columns),
+    )
+    await owner.execute(
+        f"INSERT INTO {vectors_in} (agent_id, fact_id, vector) SELECT $1, $2, array_fill(0.1, ARRAY[512])::halfvec",
+        fact.agent_id,
+        fact.fact_id,
+    )
+    for outcome in ("stored", "confirmed"):
+        mention = vars(a_mention(fact, outcome=outcome, event_id=f"{outcome}-{number}"))
+        await owner.execute(
+            f"INSERT INTO heart.fact_mentions ({', '.join(mention)}) VALUES ({', '.join(f'${at}' for at in range(1, len(mention) + 1))})",
+            *mention.values(),
+        )
+
+
+async def _are_worked_on(url: str, vectors_in: str) -> None:
+    """The migrated facts are read, settled and confirmed by the verbs of today."""
+    database = Database(url, pool=1)
+    async with database.write(["agent-7"]) as db:
+        [fact, *_] = await facts.listed(db, agent="agent-7", inactive=True, limit=None)
+        await facts.confirm(db, [replace(fact, confirmation_count=2, recorded_at=NOON + timedelta(days=1), recorded_by="event-9")])
+        await vectors.mark(db, vectors_in, "agent-7", current=[], past=[fact.fact_id])
+    async with database.read(["agent-7"]) as db:
+        assert len(await versions.listed(db, known_at=NOON + timedelta(hours=12), agent="agent-7", inactive=True, limit=None)) == 3
+        assert await run(db, "SELECT count(*) FROM heart.fact_versions WHERE recorded_to IS NOT NULL") == [1]
+    await database.close()
 
 
 async def test_a_migration_that_fails_leaves_nothing_of_itself(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:

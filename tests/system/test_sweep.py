@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,8 @@ from redis.asyncio import Redis
 import workers
 from events import Event, FactLearned, FactStored
 from nous import clock
+from providers.mind import A, MindAway, Question, Reply
+from providers.offline import OfflineMind
 from store.database import Database, Write
 from tests.conftest import until
 from tests.system.conftest import publish, rows
@@ -30,13 +33,14 @@ listen.__module__ = "workers.listener"
 
 @pytest.fixture
 def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A worker on `fact_stored`, and a sweep that does not wait a minute."""
+    """The only worker on `fact_stored`, and a sweep that does not wait a minute."""
+    checker = workers.table().pop("supersession_checker")
     workers.table()["listener"] = Worker(on=FactStored, write=listen, outcomes=("heard",))
-    for name in ("UNANSWERED_AFTER",):
-        monkeypatch.setattr(sweep, name, timedelta(0))
+    monkeypatch.setattr(sweep, "UNANSWERED_AFTER", timedelta(0))
     monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.05)
     yield
     del workers.table()["listener"]
+    workers.table()[checker.name] = checker
 
 
 def learned(content: str) -> Event:
@@ -70,3 +74,23 @@ async def test_a_consumer_that_parked_the_event_has_answered(listener: None, pro
     await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE ending = 'parked'"), what="the parked receipt")
     await until(lambda: _is_empty(database), what="an empty outbox")
     assert await redis.xlen("fact_stored") == 1
+
+
+class Away(OfflineMind):
+    """A mind that never answers."""
+
+    async def ask(self, question: Question[A]) -> Reply[A]:
+        raise MindAway("529: overloaded")
+
+
+async def test_an_event_that_waits_for_a_mind_is_not_published_again_meanwhile(
+    process: Process, kit: Kit, redis: Redis, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its row among the retries holds it; published again it would be asked about every minute, whatever it was told to wait."""
+    monkeypatch.setattr(sweep, "UNANSWERED_AFTER", timedelta(0))
+    monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.02)
+    await process("deduplicator", "supersession_checker", with_kit=replace(kit, mind=Away()))
+    await publish(redis, [learned(content) for content in ("one", "two", "three")])
+    await until(lambda: rows(database, "SELECT 1 FROM bus.retries HAVING count(*) > 0"), what="a fact that waits")
+    await until(lambda: _is_empty(database), what="an empty outbox")
+    assert await redis.xlen("fact_stored") == 3

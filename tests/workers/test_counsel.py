@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from html import unescape
@@ -20,7 +21,7 @@ from providers.claude import ClaudeMind
 from providers.mind import Relation
 from store import retries, spending
 from tests.conftest import until
-from tests.factories import a_fact_learned
+from tests.factories import a_fact_learned, a_retry
 from tests.model_server import (
     BAD,
     TOKENS_IN,
@@ -39,7 +40,7 @@ from tests.model_server import (
 )
 from tests.store.conftest import run
 from tests.workers.conftest import Memory, ScriptedEmbedder
-from workers.runtime.alone import Alone
+from workers.runtime.alone import TOGETHER_LEASE, Alone
 from workers.runtime.life import Life
 from workers.runtime.worker import Kit
 from workers.standing import candidates, question
@@ -55,6 +56,12 @@ Make = Callable[..., ClaudeMind]
 def learned(content: str, hour: float, **over: Any) -> FactLearned:
     fields: dict[str, Any] = {"agent_id": "agent-1", "subject": "Maria", "provenance": "user_stated"}
     return a_fact_learned(content=content, occurred_at=DAY + timedelta(hours=hour), **fields | over)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """No heartbeats: these pages are worked by hand and are of no group."""
+    return settings.model_copy(update={"claim_after_s": 600.0})
 
 
 @pytest.fixture
@@ -426,6 +433,32 @@ async def _events(redis: Redis, stream: str) -> AsyncIterator[Any]:
         yield decode(kind, fields[b"data"], entry_id.decode())
 
 
+async def test_a_question_that_another_replica_had_answered_before_its_turn_is_not_put(
+    memory: Memory, kit: Kit, server: ModelServer, make: Make
+) -> None:
+    """A page of two questions and one at a time: while the first is answered, the second is, elsewhere."""
+    answered = asyncio.Event()
+    await memory.benches["deduplicator"].work(
+        *(learned(text, hour, agent_id=agent) for agent in ("agent-1", "agent-2") for text, hour in ((OSLO, 1), (BERGEN, 2)))
+    )
+    stored = [event async for event in _events(memory.redis, "fact_stored")]
+    checker = memory.benches["supersession_checker"].life.worker
+    one_at_a_time = replace(kit, mind=make(), settings=kit.settings.model_copy(update={"mind_concurrency": 1}))
+    server.then(holding(answered, server.healthy))
+    page = asyncio.create_task(_thought(checker, stored, one_at_a_time))
+
+    async def is_asked() -> bool:
+        return len(server.asked) == 1
+
+    await until(is_asked, what="the first question")
+    await _thought(checker, [event for event in stored if event.agent_id == "agent-2"], kit)
+    answered.set()
+    thoughts = await page
+    assert len(server.asked) == 2
+    assert [compared.answer.relation for thought in thoughts for compared in thought.compared] == ["updates"] * 4
+    assert await rows(kit, "SELECT asked FROM bus.answers") == [1, 1]
+
+
 async def test_two_new_facts_of_one_page_are_one_question(memory: Memory, kit: Kit, server: ModelServer) -> None:
     await memory.learn(learned(OSLO, 1), learned(BERGEN, 2), learned(ROME, 3))
     assert sorted(asked_pairs(server)) == sorted([(OSLO, BERGEN), (OSLO, ROME), (BERGEN, ROME)])
@@ -548,6 +581,92 @@ async def test_when_one_question_of_a_page_fails_unforeseen_the_others_are_waite
     with pytest.raises(RuntimeError, match="unforeseen"):
         await thought
     assert await rows(kit, "SELECT agent_id FROM bus.answers WHERE relation IS NOT NULL") == ["agent-2"]
+
+
+# ── what waits ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _with_one_waiting(memory: Memory, kit: Kit, server: ModelServer) -> Replica:
+    """A fact that waits for a mind, which is well again."""
+    server.then(failing(400, "refused once"))
+    await memory.learn(learned(OSLO, 1))
+    await memory.learn(learned(BERGEN, 2))
+    assert await waiting(kit) == {"supersession_checker": 1}
+    return Replica(memory, kit)
+
+
+async def test_what_waits_is_gone_when_its_event_was_settled_by_another_delivery_meanwhile(
+    memory: Memory, kit: Kit, server: ModelServer
+) -> None:
+    await _with_one_waiting(memory, kit, server)
+    memory.read.clear()
+    await memory.settle()
+    assert await waiting(kit) == {}
+    assert await memory.outcomes() == ["kept", "superseded"]
+
+
+async def test_a_row_of_an_event_that_has_its_receipt_does_not_stay(memory: Memory, kit: Kit, server: ModelServer) -> None:
+    """However it came to be there."""
+    replica = await _with_one_waiting(memory, kit, server)
+    async with kit.database.queue() as db:
+        row = (await run(db, "SELECT * FROM bus.retries"))[0]
+    memory.read.clear()
+    await memory.settle()
+    async with kit.database.queue() as db:
+        await retries.set_aside(db, [retries.Retry(*row)])
+    await replica.resume()
+    assert await waiting(kit) == {}
+    assert await memory.outcomes() == ["kept", "superseded"]
+
+
+async def test_what_waited_and_cannot_be_settled_is_parked_once_and_waits_no_longer(memory: Memory, kit: Kit, server: ModelServer) -> None:
+    replica = Replica(memory, kit)
+    event = a_stored("6f1d1f7e-58b2-4c8e-9a55-0f1f4c1f2a10")
+    row = {"worker": "supersession_checker", "agent_id": "agent-1", "event_id": event.event_id, "stream": event.stream, "together": True}
+    async with kit.database.queue() as db:
+        await retries.set_aside(db, [a_retry(**row, body=event.model_dump_json(exclude_none=True).encode())])
+    for _ in range(3):
+        await replica.resume()
+    assert await waiting(kit) == {}
+    assert await memory.redis.xlen("fact_stored.parked") == 1
+
+
+async def test_a_replica_that_stops_while_it_works_what_waited_leaves_it_due_at_once(memory: Memory, kit: Kit, server: ModelServer) -> None:
+    replica = await _with_one_waiting(memory, kit, server)
+    server.always(hanging)
+    soon = clock.now() + timedelta(hours=2)
+    with clock.held(soon):
+        working = asyncio.create_task(Alone(replica.lives["supersession_checker"]).work_together())
+
+    async def is_thinking() -> bool:
+        return server.in_flight > 0
+
+    await until(is_thinking, what="a question on its way")
+    assert await due(kit) == [soon + TOGETHER_LEASE], "leased meanwhile"
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+    assert await due(kit) == [soon]
+    server.always(server.healthy)
+    await replica.resume(at=soon)
+    assert await memory.told() == [f"{BERGEN} 02-now", f"{OSLO} 01-02 by {BERGEN}"]
+
+
+async def test_waits_grow_while_the_model_stays_away_and_nothing_waits_longer_than_an_hour(
+    memory: Memory, kit: Kit, server: ModelServer, make: Make
+) -> None:
+    server.always(failing(529))
+    at, waits = LATE, []
+    with clock.held(at):
+        for bench in memory.benches.values():
+            bench.life.kit = replace(kit, mind=make(mind_timeout_s=0.1))
+        await memory.learn(learned(OSLO, 1), learned(BERGEN, 2))
+    for _ in range(10):
+        [then] = await due(kit)
+        waits.append((then - at).total_seconds())
+        at = then
+        await Replica(memory, kit, mind=make(mind_timeout_s=0.1)).resume(at=at)
+    assert waits == [min(15.0 * 2**number, 3600.0) for number in range(10)]
 
 
 # ── what a fact says is data ──────────────────────────────────────────────────────────────────────────────────────────────

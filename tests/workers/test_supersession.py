@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
-from events import FactLearned
+from events import FactLearned, encode
+from nous.settings import Settings
 from providers.mind import MindAway, NoAnswer
 from store import retries
 from tests.factories import a_fact_learned
 from tests.workers.conftest import Memory, ScriptedMind
+from workers.runtime import record
+from workers.runtime.alone import Alone
 from workers.runtime.worker import Kit
 
 DAY = datetime.fromisoformat("2026-03-01T00:00:00+00:00")
@@ -25,6 +28,12 @@ def learned(content: str, hour: float, **over: Any) -> FactLearned:
         "occurred_at": DAY + timedelta(hours=hour),
     }
     return a_fact_learned(content=content, **fields | over)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """No heartbeats: these pages are worked by hand and are of no group."""
+    return settings.model_copy(update={"claim_after_s": 600.0})
 
 
 OSLO, BERGEN, ROME = "Maria lives in Oslo.", "Maria lives in Bergen.", "Maria lives in Rome."
@@ -190,6 +199,36 @@ async def test_without_an_answer_a_fact_waits_stored_and_is_settled_later(
     assert await memory.told() == [f"{BERGEN} 02-now", f"{OSLO} 01-02 by {BERGEN}"]
     async with kit.database.overview() as db:
         assert await retries.waiting(db) == {}
+
+
+# ── the deduplicator meanwhile ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("meanwhile", ["superseded", "merged"])
+async def test_a_claim_of_a_fact_that_was_merged_or_retired_between_thought_and_writing_counts_for_what_stands(
+    memory: Memory, mind: ScriptedMind, kit: Kit, meanwhile: str
+) -> None:
+    twin = "Oslo is where Maria lives."
+    mind.says(OSLO, "same", twin)
+    mind.says(OSLO, "updates", BERGEN)
+    mind.says(twin, "updates", BERGEN)
+    await memory.learn(learned(OSLO, 1) if meanwhile == "superseded" else learned(twin, 1))
+    life = memory.benches["deduplicator"].life
+    claim = learned(OSLO if meanwhile == "superseded" else twin, 5)
+    delivery = record.Delivery(claim, "1893456000000-999999", encode(claim))
+    thought = await life.think([delivery])
+    assert thought[0][1].vector is None, "its words stand for a fact that is true"
+    await memory.learn(learned(BERGEN, 3) if meanwhile == "superseded" else learned(OSLO, 0.5))
+    await life.announced(await life.write(thought))
+    while await Alone(life).work_one():
+        pass
+    await memory.settle()
+    if meanwhile == "superseded":
+        assert await memory.told() == [f"{BERGEN} 03-05 by {OSLO}", f"{OSLO} 01-03 by {BERGEN}", f"{OSLO} 05-now"]
+    else:
+        [standing] = [fact for fact in await memory.facts() if fact.active]
+        assert (standing.content, standing.confirmation_count, standing.claimed_at) == (OSLO, 2, DAY + timedelta(hours=5))
+    assert await memory.outcomes("deduplicator") in (["stored", "stored", "stored"], ["stored", "stored", "confirmed"])
 
 
 def _entry(waited: retries.Retry) -> Any:

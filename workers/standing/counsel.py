@@ -18,6 +18,7 @@ from nous.errors import NousError
 from providers.mind import Claim, Judgement, MindAway, NoAnswer, Pair
 from store import answers, spending
 from store.answers import Answer, Asked
+from store.database import Read
 from store.facts import Fact
 from store.spending import Spent
 from workers.runtime.worker import Kit
@@ -121,7 +122,11 @@ class _Asking:
         """Ask, unless that would go over the budget, and keep what is answered."""
         if over := await self._over_budget():
             return dict.fromkeys((one.key for one in self.matters), over)
-        await self._write_down()
+        meanwhile = await self._write_down()
+        self.matters = [one for one in self.matters if one.key not in meanwhile]
+        return {**meanwhile, **(await self._ask() if self.matters else {})}
+
+    async def _ask(self) -> Mapping[answers.Pair, Answer | Open]:
         try:
             reply = await self.kit.mind.ask(question.about([one.as_pair() for one in self.matters]))
         except (NoAnswer, MindAway) as error:
@@ -145,10 +150,15 @@ class _Asking:
             return Open(f"all agents together have spent their {settings.mind_tokens_per_hour:,} tokens of this hour", until, exactly=True)
         return None
 
-    async def _write_down(self) -> None:
+    async def _write_down(self) -> Mapping[answers.Pair, Answer]:
+        """What was answered before its turn came is not asked."""
         now = clock.now()
         async with self.kit.database.notes([self.agent]) as db:
             await answers.ask(db, [self._asked(one, now) for one in self.matters])
+            return await self._kept(db)
+
+    async def _kept(self, db: Read) -> Mapping[answers.Pair, Answer]:
+        return await answers.kept(db, {one.key for one in self.matters}, prompt=question.VERSION, model=self.model)
 
     def _asked(self, one: Matter, now: datetime) -> Asked:
         agent, older, newer = one.key
@@ -176,7 +186,7 @@ class _Asking:
         ]
         async with self.kit.database.notes([self.agent]) as db:
             await answers.keep(db, given)
-            first = await answers.kept(db, {one.key for one in self.matters}, prompt=question.VERSION, model=self.model)
+            first = await self._kept(db)
             await spending.add(db, self._spent(tokens_in, tokens_out))
         return {**first}
 

@@ -34,7 +34,7 @@ async def restore(db: Write, table: str, told: FactRestored) -> tuple[Change, tu
         raise UserMistake(f"{fact.fact_id} and {beside.fact_id} are the same words, and one fact cannot be two")
     await relations.put(db, [_decided(told, fact.text_key, beside.text_key)])
     change = await _settled(db, table, told, {fact.text_key, beside.text_key})
-    return change, (_freed(told, fact.fact_id),)
+    return change, _freed(told, {fact.fact_id, *change.revived})
 
 
 async def split(db: Write, table: str, told: FactSplit, *, vector: Vector | None) -> tuple[Change, tuple[Event, ...]]:
@@ -46,10 +46,12 @@ async def split(db: Write, table: str, told: FactSplit, *, vector: Vector | None
     row = (await facts.by_key(db, {(told.agent_id, told.fact_id)})).get((told.agent_id, told.fact_id))
     if row is None or row.merged_into != apart.fact_id:
         row = await _made(db, table, told, apart, vector)
+    if row.text_key == apart.text_key:
+        raise UserMistake(_same_words(row.wording, apart))
     others = {key for key in await _texts(db, apart) if key != row.text_key}
     await relations.put(db, [_decided(told, row.text_key, other) for other in sorted(others)])
     change = await _settled(db, table, told, {row.text_key, *others})
-    return change, (_freed(told, row.fact_id), _freed(told, apart.fact_id))
+    return change, _freed(told, {row.fact_id, apart.fact_id, *change.revived})
 
 
 async def wording(db: Read, agent: str, fact: Fact, mention: UUID) -> Mention | None:
@@ -71,7 +73,7 @@ async def _made(db: Write, table: str, told: FactSplit, apart: Fact, vector: Vec
     if found is None:
         raise UserMistake(f"{told.fact_id} is not part of {apart.fact_id}; nous explain fact {apart.fact_id} shows what is")
     if _text(found) == row.text_key:
-        raise UserMistake(f"{found.content!r} is what {apart.fact_id} says, word for word; the same words cannot be two facts")
+        raise UserMistake(_same_words(found.content, apart))
     if vector is None or await facts.by_text(db, told.agent_id, [_text(found)]):
         raise UserMistake(f"{found.content!r} is another fact already; nous facts --all --agent {told.agent_id} shows it")
     same = sorted((one for _, one in heard if _text(one) == _text(found)), key=lambda one: (one.occurred_at, one.event_id))
@@ -139,12 +141,17 @@ def _decided(told: FactRestored | FactSplit, one: bytes, other: bytes) -> Relati
     return Relation(agent, low, high, "compatible", None, "person", None, None, told.reason, told.event_id, told.occurred_at)
 
 
-def _freed(told: Event, fact_id: UUID) -> FactUnsettled:
-    return FactUnsettled.following(told, of=str(fact_id), fact_id=fact_id, why="freed")
+def _freed(told: Event, fact_ids: Iterable[UUID]) -> tuple[Event, ...]:
+    """Each is looked at again: what was decided, and what hung on it."""
+    return tuple(FactUnsettled.following(told, of=str(one), fact_id=one, why="freed") for one in sorted(fact_ids))
 
 
 def _text(mention: Mention) -> bytes:
     return text_key(mention.content, mention.subject, mention.attribute)
+
+
+def _same_words(content: str, apart: Fact) -> str:
+    return f"{content!r} is what {apart.fact_id} says, word for word; the same words cannot be two facts"
 
 
 def _not_retired(fact: Fact) -> str:

@@ -211,10 +211,10 @@ class Homes:
                 by_text[self.rows[row].text_key] = row
             if row != claim.fact_id:
                 self.moved[claim.event_id] = row
+            if row not in self.of_row:  # no row is of two stretches
+                stretch.rows.append(row)
             self.of_row.setdefault(row, []).append(claim)
             self.stretch_of[claim.event_id] = stretch
-            if row not in stretch.rows:
-                stretch.rows.append(row)
 
     def standing(self, stretch: Stretch) -> list[Fact]:
         """The rows of the stretch as they stand, once every stretch has been taken in."""

@@ -185,6 +185,7 @@ def downgrade() -> None:
     for table in [*GUARDED, "bus.spending"]:
         op.execute(f"DROP TABLE {table}")
     op.execute("ALTER TABLE bus.retries DROP COLUMN together")
+    op.execute("DROP INDEX heart.ix_facts_merged_into")
     op.execute(
         "ALTER TABLE heart.facts DROP COLUMN text_key, DROP COLUMN stored_by, DROP COLUMN own_content, DROP COLUMN disputes,"
         " DROP COLUMN recorded_at, DROP COLUMN recorded_by, DROP CONSTRAINT ck_facts_merged"

@@ -1,0 +1,139 @@
+"""Answers: each question is counted when it is put and answered once, for one agent, one version of the question and one model."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from store import answers, facts, relations
+from store.answers import Answer, Asked
+from store.database import Database, Write
+from tests.factories import NOON, a_fact, a_question, a_relation
+from tests.store.conftest import as_operator, run
+
+PAIR = ("a", b"1", b"2")
+LATER = NOON + timedelta(hours=1)
+
+
+def asked(**over: Any) -> Asked:
+    return a_question(**{"agent_id": "a"} | over)
+
+
+def answer(**over: Any) -> Answer:
+    fields: dict[str, Any] = {
+        "agent_id": "a",
+        "older_key": b"1",
+        "newer_key": b"2",
+        "prompt": "relation-1",
+        "model": "a-model",
+        "relation": "updates",
+        "richer": None,
+        "reason": "moved",
+        "tokens_in": 100,
+        "tokens_out": 10,
+        "cost": Decimal("0.000450"),
+        "milliseconds": 12,
+        "answered_at": LATER,
+    }
+    return Answer(**fields | over)
+
+
+async def kept(db: Write, *pairs: answers.Pair, prompt: str = "relation-1", model: str = "a-model") -> dict[answers.Pair, Answer]:
+    return await answers.kept(db, pairs or (PAIR,), prompt=prompt, model=model)
+
+
+async def counts(db: Write) -> list[int]:
+    return await run(db, "SELECT asked FROM bus.answers ORDER BY older_key, newer_key, model, prompt")
+
+
+async def test_a_question_is_written_down_before_it_is_answered_and_is_no_answer(db: Write) -> None:
+    await answers.ask(db, [asked(older="one", newer="another")])
+    assert await kept(db) == {}
+    assert await run(db, "SELECT older, newer, relation, asked FROM bus.answers") == [("one", "another", None, 1)]
+
+
+async def test_every_time_it_is_put_is_counted_until_it_is_answered(db: Write) -> None:
+    for _ in range(3):
+        await answers.ask(db, [asked()])
+    await answers.keep(db, [answer()])
+    await answers.ask(db, [asked()])
+    assert await counts(db) == [3]
+
+
+async def test_what_was_answered_is_kept_as_it_was_given(db: Write) -> None:
+    await answers.ask(db, [asked()])
+    await answers.keep(db, [answer()])
+    assert await kept(db) == {PAIR: answer()}
+
+
+async def test_the_first_answer_stays(db: Write) -> None:
+    await answers.ask(db, [asked()])
+    await answers.keep(db, [answer()])
+    await answers.keep(db, [answer(relation="same", reason="another replica heard this")])
+    assert (await kept(db))[PAIR] == answer()
+
+
+async def test_an_answer_to_what_was_never_asked_is_no_row(db: Write) -> None:
+    await answers.keep(db, [answer()])
+    assert await counts(db) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"agent_id": "b"}, {"older_key": b"2", "newer_key": b"1"}, {"prompt": "relation-2"}, {"model": "another"}],
+    ids=["another agent", "the other order", "another version", "another model"],
+)
+async def test_an_answer_is_one_for_its_agent_order_version_and_model(db: Write, other: dict[str, Any]) -> None:
+    await answers.ask(db, [asked(), asked(**other)])
+    await answers.keep(db, [answer()])
+    assert len(await counts(db)) == 2
+    elsewhere = replace(answer(), **other)
+    pair = (elsewhere.agent_id, elsewhere.older_key, elsewhere.newer_key)
+    assert await kept(db, pair, prompt=elsewhere.prompt, model=elsewhere.model) == {}
+
+
+async def test_many_are_asked_kept_and_found_at_once_and_none_costs_no_statement(db: Write) -> None:
+    await answers.ask(db, [])
+    await answers.keep(db, [])
+    assert await answers.kept(db, [], prompt="relation-1", model="a-model") == {}
+    pairs = [("a", bytes([number]), bytes([number + 1])) for number in range(50)]
+    await answers.ask(db, [asked(older_key=older, newer_key=newer) for _, older, newer in pairs])
+    await answers.keep(db, [answer(older_key=older, newer_key=newer) for _, older, newer in pairs[:30]])
+    assert set(await kept(db, *pairs, ("a", b"x", b"y"))) == set(pairs[:30])
+
+
+async def test_an_answer_without_its_time_or_a_time_without_its_answer_is_refused(database: Database) -> None:
+    for change in ("relation = 'same'", "answered_at = now()"):
+        with pytest.raises(IntegrityError, match="ck_answers_answered"):
+            async with database.notes(["a"]) as db:
+                await _wrongly_answered(db, change)
+
+
+async def _wrongly_answered(db: Write, change: str) -> None:
+    await answers.ask(db, [asked()])
+    await run(db, f"UPDATE bus.answers SET {change}")
+
+
+async def test_what_no_mind_could_tell_is_counted_once_a_pair_until_somebody_can(db: Write) -> None:
+    both_ways = [{}, {"older_key": b"2", "newer_key": b"1"}, {"model": "another"}]
+    await answers.ask(db, [asked(**over) for over in both_ways])
+    await answers.keep(db, [answer(relation="unsure", **over) for over in both_ways])
+    await answers.ask(db, [asked(older_key=b"3", newer_key=b"4")])
+    assert await answers.count_unsure(await as_operator(db)) == 1
+    await run(db, "SELECT set_config('role', 'nous_worker', true)")
+    await relations.put(db, [a_relation(agent_id="a", low_key=b"1", high_key=b"2", decided_by="person")])
+    assert await answers.count_unsure(await as_operator(db)) == 0
+
+
+async def test_facts_no_mind_could_tell_about_are_found_for_a_mind_that_was_not_asked(db: Write) -> None:
+    old, new = a_fact(agent_id="a", text_key=b"1"), a_fact(agent_id="a", text_key=b"2")
+    await facts.insert(db, [old, new])
+    await answers.ask(db, [asked()])
+    await answers.keep(db, [answer(relation="unsure")])
+    operator = await as_operator(db)
+    assert await answers.unsure(operator, model="another", agent=None) == [new.key]
+    assert await answers.unsure(operator, model="another", agent="b") == []
+    assert await answers.unsure(operator, model="a-model", agent=None) == []
