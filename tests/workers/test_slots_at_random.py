@@ -190,3 +190,19 @@ def test_the_moments_of_an_agent_s_claims_are_all_different() -> None:
     """Two claims at one time are told apart by their events, so which came later never depends on who asks."""
     one, other = (Said(event, an_id(), an_id(), NOON, "user_stated", 0.5) for event in ("a", "b"))
     assert moment(one) < moment(other)
+
+
+@pytest.mark.parametrize("heard_as", [0, 1], ids=["one row", "another row"])
+def test_whose_words_may_be_replaced_does_not_depend_on_which_row_of_them_was_heard(heard_as: int) -> None:
+    """The user vouches for the words, in this row of them or another: an assistant's richer ones do not take their place."""
+    rows = [_fact("A", "event-1"), _fact("A", "event-2")][: heard_as + 1]
+    richer = _fact("A and more", "event-3")
+    said = [
+        Said("event-1", an_id(), rows[0].fact_id, NOON, "assistant_derived", 0.5),
+        Said("event-2", an_id(), rows[heard_as].fact_id, NOON + timedelta(hours=1), "user_stated", 0.5),
+        Said("event-3", an_id(), richer.fact_id, NOON + timedelta(hours=2), "assistant_derived", 0.5),
+    ]
+    agent, low, high = pair(AGENT, rows[0].text_key, richer.text_key)
+    refines = Relation(agent, low, high, "refines", richer.text_key, "mind", None, None, "", "event-0", NOON)
+    [whole] = [fact for fact in slots.settle([*rows, richer], said, [refines]).facts.values() if fact.active]
+    assert whole.content == "A"
