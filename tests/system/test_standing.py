@@ -79,6 +79,7 @@ def told(facts: Sequence[Fact]) -> list[str]:
 # ── killed ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 KILLS = 50
+LOOPS = 4  # of a process with two workers that ask: a page and what is worked alone, of each
 MOVED = {f"agent-{number}": [f"{name}{number}" for name in ("Ada", "Ben", "Cleo", "Dan")] for number in range(6)}
 """Each agent's people; no two agents know the same, so that what was asked tells for whom."""
 
@@ -123,7 +124,7 @@ class Nursery:
 
     async def _answering(self, body: Body) -> Sent:
         """The right answer; and the third one or so is the last that this replica hears."""
-        self.last = [*self.last[-1:], body]
+        self.last = [*self.last[1 - LOOPS :], body]
         if self.child and self.kills < KILLS:
             self.left -= 1
             if self.left == 0:
@@ -131,7 +132,7 @@ class Nursery:
         return await self.server.healthy(body)
 
     def _kill(self, child: int) -> None:
-        """What was asked last may be lost, and what was asked before that, whose answer may be on its way to the database."""
+        """Each of its loops may have had a question on its way to the model, or an answer on its way to the database."""
         os.kill(child, signal.SIGKILL)
         self.lost.update({pair for body in self.last for pair in pairs_in(body)})
         self.last = []
