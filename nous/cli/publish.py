@@ -130,13 +130,17 @@ class Spelling:
 
 @contextmanager
 def _connected(settings: Settings, kind: type[Event]) -> Iterator[Append]:
-    """How to send to the stream of `kind`, for the block. The loop runs only while it sends: reading blocks, and Ctrl-C ends it."""
+    """How to send to the stream of `kind`, for the block. The loop runs only while it sends: reading blocks, and Ctrl-C ends it.
+
+    `Runner.run` would take Ctrl-C for itself, and lose one that comes while it ends.
+    """
     with asyncio.Runner() as runner:
+        run = runner.get_loop().run_until_complete
         redis = streams.connect(place.redis_url(settings))
         try:
-            yield lambda batch: runner.run(streams.append(redis, [(kind.stream, one.body) for one in batch]))
+            yield lambda batch: run(streams.append(redis, [(kind.stream, one.body) for one in batch]))
         finally:
-            runner.run(redis.aclose())
+            run(redis.aclose())
 
 
 # ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────
