@@ -44,8 +44,9 @@ _SAID = ("agent_id", "event_id", "fact_id", "content", "hash", "subject", "prove
 _ROWS = {
     """
 INSERT INTO heart.facts (agent_id, fact_id, content, content_hash, subject, subject_key, provenance, confidence, source, valid_from,
-    claimed_at, claimed_by, created_at)
-SELECT agent_id, fact_id, content, hash, subject, subject, provenance, confidence, source, at, at, event_id, now()""": _SAID,
+    claimed_at, claimed_by, created_at, text_key, stored_by, recorded_at, recorded_by)
+SELECT agent_id, fact_id, content, hash, subject, subject, provenance, confidence, source, at, at, event_id, now(), hash, event_id, now(),
+    event_id""": _SAID,
     "INSERT INTO {table} (agent_id, fact_id, vector) SELECT agent_id, fact_id, vector": ("agent_id", "fact_id", "vector"),
     """
 INSERT INTO heart.fact_mentions (agent_id, event_id, mention_id, fact_id, content, content_hash, subject, provenance, confidence, source,

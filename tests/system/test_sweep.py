@@ -34,13 +34,12 @@ listen.__module__ = "workers.listener"
 @pytest.fixture
 def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The only worker on `fact_stored`, and a sweep that does not wait a minute."""
-    checker = workers.table().pop("supersession_checker")
+    del workers.table()["supersession_checker"]
     workers.table()["listener"] = Worker(on=FactStored, write=listen, outcomes=("heard",))
     monkeypatch.setattr(sweep, "UNANSWERED_AFTER", timedelta(0))
     monkeypatch.setattr(app, "SWEEP_EVERY_S", 0.05)
     yield
-    del workers.table()["listener"]
-    workers.table()[checker.name] = checker
+    workers.table.cache_clear()
 
 
 def learned(content: str) -> Event:
