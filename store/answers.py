@@ -1,7 +1,8 @@
 """Answers: every question put to a mind about two texts, and what it said; asked once for each ordered pair, prompt version and model.
 
-ask ──▶ the question is written down before it is put: a process killed meanwhile has counted
-keep ─▶ its answer; from then on nobody pays for it again
+ask ──▶ the question is written down before it is put, and is the asker's alone until its lease ends: a process killed meanwhile has counted
+  ├─▶ keep     its answer; from then on nobody pays for it again
+  └─▶ lease    the asker still waits, or lets go of it
 """
 
 from collections.abc import Collection, Sequence
@@ -80,20 +81,51 @@ _STILL = (  # nobody else could tell since
     "NOT EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id"
     " AND r.low_key = least(a.older_key, a.newer_key) AND r.high_key = greatest(a.older_key, a.newer_key))"
 )
+_PAIRS = "unnest(CAST(:agents AS text[]), CAST(:older AS bytea[]), CAST(:newer AS bytea[])) AS q(agent_id, older_key, newer_key)"
+_THESE = "a.agent_id = q.agent_id AND a.older_key = q.older_key AND a.newer_key = q.newer_key AND a.prompt = :prompt AND a.model = :model"
 _ANSWER = {name: _ASKED[name] for name in _KEY} | _GIVEN
 
 
-async def ask(db: Write, questions: Sequence[Asked]) -> None:
-    """Write questions down as asked; one that was asked before and never answered is counted once more."""
-    if questions:
-        await db.execute(
-            text(
-                f"INSERT INTO bus.answers ({', '.join(_ASKED)}) SELECT * FROM {arrays.unnested(_ASKED)}"
-                f" ON CONFLICT ({', '.join(_KEY)}) DO UPDATE SET asked = bus.answers.asked + 1, asked_at = excluded.asked_at"
-                " WHERE bus.answers.relation IS NULL"
-            ),
-            arrays.columns([vars(question) for question in questions], _ASKED),
-        )
+async def ask(db: Write, questions: Sequence[Asked], *, lease: datetime) -> set[Pair]:
+    """Write questions down as asked, and return those that are now the caller's alone to put, until `lease`.
+
+    One that was asked before and not answered is counted once more; one that is answered, or that another is asking, stays as it is.
+    """
+    if not questions:
+        return set()
+    rows = await db.execute(
+        text(
+            f"INSERT INTO bus.answers ({', '.join(_ASKED)}, asking_until) SELECT *, CAST(:lease AS timestamptz) FROM"
+            f" {arrays.unnested(_ASKED)} ON CONFLICT ({', '.join(_KEY)}) DO UPDATE"
+            " SET asked = bus.answers.asked + 1, asked_at = excluded.asked_at, asking_until = excluded.asking_until"
+            " WHERE bus.answers.relation IS NULL AND (bus.answers.asking_until IS NULL OR bus.answers.asking_until <= excluded.asked_at)"
+            " RETURNING agent_id, older_key, newer_key"
+        ),
+        {**arrays.columns([vars(question) for question in questions], _ASKED), "lease": lease},
+    )
+    return {(row.agent_id, row.older_key, row.newer_key) for row in rows}
+
+
+async def lease(db: Write, pairs: Collection[Pair], *, prompt: str, model: str, held: datetime, until: datetime | None) -> None:
+    """Those of these questions that are still under the lease that ends at `held` are the caller's until then, or anybody's (None)."""
+    await db.execute(
+        text(
+            f"UPDATE bus.answers a SET asking_until = :until FROM {_PAIRS} WHERE {_THESE} AND a.asking_until = :held",
+        ),
+        {**_these(pairs, prompt, model), "held": held, "until": until},
+    )
+
+
+async def asking(db: Read, pairs: Collection[Pair], *, prompt: str, model: str, now: datetime) -> set[Pair]:
+    """Those of these questions that somebody is asking."""
+    rows = await db.execute(
+        text(
+            f"SELECT a.agent_id, a.older_key, a.newer_key FROM {_PAIRS} JOIN bus.answers a ON {_THESE}"
+            " WHERE a.relation IS NULL AND a.asking_until > :now"
+        ),
+        {**_these(pairs, prompt, model), "now": now},
+    )
+    return {(row.agent_id, row.older_key, row.newer_key) for row in rows}
 
 
 async def keep(db: Write, given: Sequence[Answer]) -> None:
@@ -102,8 +134,8 @@ async def keep(db: Write, given: Sequence[Answer]) -> None:
         same = " AND ".join(f"a.{name} = q.{name}" for name in _KEY)
         await db.execute(
             text(
-                f"UPDATE bus.answers a SET {', '.join(f'{name} = q.{name}' for name in _GIVEN)} FROM {arrays.unnested(_ANSWER)}"
-                f" WHERE {same} AND a.relation IS NULL"
+                f"UPDATE bus.answers a SET asking_until = NULL, {', '.join(f'{name} = q.{name}' for name in _GIVEN)}"
+                f" FROM {arrays.unnested(_ANSWER)} WHERE {same} AND a.relation IS NULL"
             ),
             arrays.columns([vars(answer) for answer in given], _ANSWER),
         )
@@ -113,15 +145,12 @@ async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) ->
     """The answers this model gave to this version of the question."""
     if not pairs:
         return {}
-    agents, older, newer = zip(*pairs, strict=True)
     rows = await db.execute(
         text(
-            f"SELECT {', '.join(f'a.{name}' for name in _ANSWER)}"
-            " FROM unnest(CAST(:agents AS text[]), CAST(:older AS bytea[]), CAST(:newer AS bytea[])) AS q(agent_id, older_key, newer_key)"
-            " CROSS JOIN LATERAL (SELECT * FROM bus.answers a WHERE a.agent_id = q.agent_id AND a.older_key = q.older_key"
-            "  AND a.newer_key = q.newer_key AND a.prompt = :prompt AND a.model = :model AND a.relation IS NOT NULL OFFSET 0) a"
+            f"SELECT {', '.join(f'a.{name}' for name in _ANSWER)} FROM {_PAIRS} CROSS JOIN LATERAL"
+            f" (SELECT * FROM bus.answers a WHERE {_THESE} AND a.relation IS NOT NULL OFFSET 0) a"
         ),
-        {"agents": list(agents), "older": list(older), "newer": list(newer), "prompt": prompt, "model": model},
+        _these(pairs, prompt, model),
     )
     return {(row.agent_id, row.older_key, row.newer_key): _answer(row) for row in rows}
 
@@ -150,6 +179,11 @@ async def count_unsure(db: Read) -> int:
         )
     )
     return int(counted.scalar_one())
+
+
+def _these(pairs: Collection[Pair], prompt: str, model: str) -> dict[str, Any]:
+    agents, older, newer = zip(*pairs, strict=True)
+    return {"agents": list(agents), "older": list(older), "newer": list(newer), "prompt": prompt, "model": model}
 
 
 def _answer(row: Any) -> Answer:

@@ -110,17 +110,17 @@ async def take_together(db: Write, worker: str, *, now: datetime, lease: datetim
     return [_retry(row) for row in rows]
 
 
-async def release(db: Write, taken: Collection[Retry], *, lease: datetime, now: datetime) -> None:
-    """Those of these that are still under this lease are due now."""
+async def due_again(db: Write, taken: Collection[Retry], *, lease: datetime, due_at: datetime) -> None:
+    """Those of these that are still under this lease are due at `due_at`: the next lease, or now when they are let go."""
     if taken:
         await db.execute(
             text(
-                "UPDATE bus.retries r SET due_at = :now FROM unnest(CAST(:workers AS text[]), CAST(:agents AS text[]),"
+                "UPDATE bus.retries r SET due_at = :due_at FROM unnest(CAST(:workers AS text[]), CAST(:agents AS text[]),"
                 " CAST(:events AS text[])) AS q(worker, agent_id, event_id) WHERE r.worker = q.worker AND r.agent_id = q.agent_id"
                 " AND r.event_id = q.event_id AND r.together AND r.due_at = :lease"
             ),
             {
-                "now": now,
+                "due_at": due_at,
                 "lease": lease,
                 "workers": [one.worker for one in taken],
                 "agents": [one.agent_id for one in taken],

@@ -15,7 +15,7 @@ from nous.text import content_hash
 from store import answers, censors, embedders, facts, mentions, receipts, relations, vectors
 from store.database import Database, Read
 from store.migrate import migrate
-from tests.factories import a_censor, a_fact, a_mention, a_question, a_receipt, a_relation, a_vector
+from tests.factories import NOON, a_censor, a_fact, a_mention, a_question, a_receipt, a_relation, a_vector
 from tests.store.conftest import a_database, run
 
 ONE_ID = a_censor().censor_id  # both agents use it
@@ -39,7 +39,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await censors.insert(db, a_censor(agent_id=agent, censor_id=ONE_ID))
             await receipts.insert(db, [a_receipt(agent_id=agent, event_id="event", about=ONE_ID)])
             await relations.put(db, [a_relation(agent_id=agent)])
-            await answers.ask(db, [a_question(agent_id=agent)])
+            await answers.ask(db, [a_question(agent_id=agent)], lease=NOON)
     yield database
     await database.close()
 

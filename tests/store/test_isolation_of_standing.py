@@ -31,7 +31,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await facts.insert(db, rows)
             await vectors.insert(db, table, [(agent, row.fact_id, a_vector(at)) for at, row in enumerate(rows)])
             await relations.put(db, [a_relation(agent_id=agent, low_key=LOW, high_key=HIGH, relation="updates")])
-            await answers.ask(db, [a_question(agent_id=agent, older_key=LOW, newer_key=HIGH)])
+            await answers.ask(db, [a_question(agent_id=agent, older_key=LOW, newer_key=HIGH)], lease=NOON)
             await answers.keep(db, [answer(agent_id=agent, older_key=LOW, newer_key=HIGH)])
     yield database
     await database.close()

@@ -108,8 +108,8 @@ async def test_what_a_dead_replica_had_taken_is_due_after_its_lease_and_has_coun
 async def test_what_is_released_at_a_stop_is_due_at_once(db: Write) -> None:
     await retries.set_aside(db, [waits("1", due_at=NOON), waits("2", due_at=NOON)])
     first = await taken(db, NOON)
-    await retries.release(db, first, lease=NOON + LEASE, now=NOON + SECOND)
-    await retries.release(db, [], lease=NOON + LEASE, now=NOON + SECOND)
+    await retries.due_again(db, first, lease=NOON + LEASE, due_at=NOON + SECOND)
+    await retries.due_again(db, [], lease=NOON + LEASE, due_at=NOON + SECOND)
     assert [row.due_at for row in await rows(db)] == [NOON + SECOND] * 2
 
 
@@ -119,7 +119,7 @@ async def test_a_release_leaves_alone_what_another_took_meanwhile_or_was_set_asi
     await retries.set_aside(db, [waits("2", since=NOON, due_at=NOON + 15 * SECOND), waits("3", together=False, due_at=NOON)])
     [second] = await taken(db, NOON + LEASE, limit=1)
     before = await rows(db)
-    await retries.release(db, first, lease=NOON + LEASE, now=NOON + LEASE + SECOND)
+    await retries.due_again(db, first, lease=NOON + LEASE, due_at=NOON + LEASE + SECOND)
     changed = [row.event_id for row, was in zip(await rows(db), before, strict=True) if row != was]
     assert second.event_id in ("1", "2")
     assert changed == [event for event in ("1",) if event != second.event_id]

@@ -153,7 +153,7 @@ async def test_a_replica_killed_fifty_times_between_answer_and_commit_asks_again
 ) -> None:
     await publish(redis, _claims())
     replica("deduplicator")
-    alone = {"mind_concurrency": 1, "pages_in_flight": 1, "page": 4, "claim_after_s": 0.2, "max_attempts": KILLS * 2}
+    alone = {"mind_concurrency": 1, "pages_in_flight": 1, "page": 4, "claim_after_s": 0.5, "max_attempts": KILLS * 2}
     nursery = Nursery(replica("--nursery", "supersession_checker", "supersession_rechecker", pipes=True, **MIND, **alone), server)
     living = asyncio.create_task(nursery.keep_alive())
     await all_settled(redis, database, within_s=200)

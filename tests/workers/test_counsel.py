@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from html import unescape
 from typing import Any, Literal
 
@@ -41,8 +42,9 @@ from tests.model_server import (
 )
 from tests.store.conftest import run
 from tests.workers.conftest import Memory, ScriptedEmbedder
-from workers.runtime.alone import TOGETHER_LEASE, Alone
+from workers.runtime.alone import Alone
 from workers.runtime.life import Life
+from workers.runtime.streams import Entry
 from workers.runtime.worker import Kit
 from workers.standing import candidates, question
 
@@ -267,11 +269,7 @@ async def test_while_a_model_thinks_no_transaction_is_open_and_no_lock_is_held(
         memory.benches["supersession_checker"] = checker
         newest = max(await memory.facts(), key=lambda fact: fact.claimed_at)
         working = asyncio.create_task(bench.work(unsettled(newest.fact_id)))
-
-    async def is_thinking() -> bool:
-        return server.in_flight > 0
-
-    await until(is_thinking, what="a question on its way")
+    await until(partial(_in_flight, server, 1), what="a question on its way")
     owner = await asyncpg.connect(database_url)
     try:
         here = "datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'nous'"
@@ -301,11 +299,7 @@ async def test_what_is_learned_while_a_model_thinks_is_stored_at_once_and_settle
     server.always(holding(answered, server.healthy))
     await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 3))
     working = asyncio.create_task(memory.settle())
-
-    async def is_thinking() -> bool:
-        return server.in_flight > 0
-
-    await until(is_thinking, what="a question on its way")
+    await until(partial(_in_flight, server, 1), what="a question on its way")
     await memory.benches["deduplicator"].work(learned(OSLO, 2), learned(OSLO, 4), learned(ROME, 5))
     answered.set()
     await working
@@ -316,6 +310,69 @@ async def test_what_is_learned_while_a_model_thinks_is_stored_at_once_and_settle
         f"{OSLO} 04-05 by {ROME}",
         f"{ROME} 05-now",
     ]
+
+
+async def test_a_question_that_one_replica_is_asking_is_not_put_by_another_which_waits_for_its_answer(
+    memory: Memory, kit: Kit, server: ModelServer, make: Make
+) -> None:
+    """Neither by another loop of the same process: two facts that arrive side by side each find the other."""
+    answered = asyncio.Event()
+    server.always(holding(answered, server.healthy))
+    await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2), learned(ROME, 3))
+    stored = [Entry(entry_id.decode(), fields) for entry_id, fields in await memory.redis.xrange("fact_stored")]
+    lives = [memory.benches["supersession_checker"].life, *(Replica(memory, kit, mind=make()).lives["supersession_checker"] for _ in "12")]
+    working = [asyncio.create_task(life.work([entry])) for life, entry in zip(lives, stored, strict=True)]
+
+    async def are_heard() -> bool:
+        return server.in_flight == len(server.asked) and await _listening(kit) == 3
+
+    await until(are_heard, what="every pair asked about, or waited for")
+    answered.set()
+    await asyncio.gather(*working)
+    await memory.settle()
+    assert sorted(asked_pairs(server)) == sorted({(OSLO, BERGEN), (OSLO, ROME), (BERGEN, ROME)})
+    assert await memory.told() == [f"{BERGEN} 02-03 by {ROME}", f"{OSLO} 01-02 by {BERGEN}", f"{ROME} 03-now"]
+
+
+async def _in_flight(server: ModelServer, expected: int) -> bool:
+    return server.in_flight == expected
+
+
+async def _listening(kit: Kit) -> int:
+    """How many pairs are being asked about."""
+    return len(await rows(kit, "SELECT 1 FROM bus.answers WHERE asking_until IS NOT NULL"))
+
+
+async def test_who_waited_for_another_s_answer_that_never_came_asks_later(memory: Memory, kit: Kit, server: ModelServer) -> None:
+    """The other was killed, or the model gave it nonsense."""
+    await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2))
+    refused = asyncio.Event()
+    server.then(holding(refused, failing(400, "refused")))
+    [first, second] = [Entry(entry_id.decode(), fields) for entry_id, fields in await memory.redis.xrange("fact_stored")]
+    asking = asyncio.create_task(memory.benches["supersession_checker"].life.work([first]))
+    await until(partial(_in_flight, server, 1), what="a question on its way")
+    listening = asyncio.create_task(Replica(memory, kit).lives["supersession_checker"].work([second]))
+    refused.set()
+    await asyncio.gather(asking, listening)
+    assert await waiting(kit) == {"supersession_checker": 2}
+    assert await _listening(kit) == 0
+    await Replica(memory, kit).resume()
+    assert await memory.told() == SETTLED
+
+
+async def test_a_stop_while_the_model_thinks_leaves_the_question_to_anybody(memory: Memory, kit: Kit, server: ModelServer) -> None:
+    await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2))
+    server.then(hanging)
+    [entry, _] = [Entry(entry_id.decode(), fields) for entry_id, fields in await memory.redis.xrange("fact_stored")]
+    working = asyncio.create_task(memory.benches["supersession_checker"].life.work([entry]))
+    await until(partial(_in_flight, server, 1), what="a question on its way")
+    assert await _listening(kit) == 1
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+    assert await _listening(kit) == 0
+    await memory.settle()
+    assert await memory.told() == SETTLED
 
 
 # ── budget ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -533,9 +590,8 @@ async def test_a_mind_that_was_switched_while_a_fact_waited_is_asked_and_its_ans
     assert await rows(kit, "SELECT model FROM bus.answers WHERE relation IS NOT NULL") == ["another-model"]
 
 
-async def test_two_replicas_that_ask_at_once_and_hear_two_answers_both_go_by_the_first(
-    memory: Memory, kit: Kit, server: ModelServer, make: Make
-) -> None:
+async def test_two_replicas_that_hear_two_answers_both_go_by_the_first(memory: Memory, kit: Kit, server: ModelServer, make: Make) -> None:
+    """The one that asked first was frozen for so long that the other could not tell it from a dead one."""
     first, second = asyncio.Event(), asyncio.Event()
     says = iter([one_for_each("compatible"), one_for_each("contradicts")])
 
@@ -553,12 +609,12 @@ async def test_two_replicas_that_ask_at_once_and_hear_two_answers_both_go_by_the
     await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2))
     stored = [event async for event in _events(memory.redis, "fact_stored")]
     checker = memory.benches["supersession_checker"].life.worker
-    thoughts = [asyncio.create_task(_thought(checker, stored[:1], kit)), asyncio.create_task(_thought(checker, stored[1:], kit))]
-
-    async def are_both_asked() -> bool:
-        return server.in_flight == 2
-
-    await until(are_both_asked, what="two questions on their way")
+    thoughts = []
+    for event in stored:
+        thoughts.append(asyncio.create_task(_thought(checker, [event], kit)))
+        await until(partial(_in_flight, server, len(thoughts)), what="a question on its way")
+        async with kit.database.notes(["agent-1"]) as db:
+            await run(db, "UPDATE bus.answers SET asking_until = asked_at")
     first.set()
     await asyncio.wait(thoughts, return_when=asyncio.FIRST_COMPLETED)
     second.set()
@@ -659,12 +715,8 @@ async def test_a_replica_that_stops_while_it_works_what_waited_leaves_it_due_at_
     soon = clock.now() + timedelta(hours=2)
     with clock.held(soon):
         working = asyncio.create_task(Alone(replica.lives["supersession_checker"]).work_together())
-
-    async def is_thinking() -> bool:
-        return server.in_flight > 0
-
-    await until(is_thinking, what="a question on its way")
-    assert await due(kit) == [soon + TOGETHER_LEASE], "leased meanwhile"
+    await until(partial(_in_flight, server, 1), what="a question on its way")
+    assert await due(kit) == [soon + timedelta(seconds=kit.settings.claim_after_s)], "leased meanwhile"
     working.cancel()
     with suppress(asyncio.CancelledError):
         await working
@@ -672,6 +724,25 @@ async def test_a_replica_that_stops_while_it_works_what_waited_leaves_it_due_at_
     server.always(server.healthy)
     await replica.resume(at=soon)
     assert await memory.told() == [f"{BERGEN} 02-now", f"{OSLO} 01-02 by {BERGEN}"]
+
+
+async def test_a_page_that_waited_stays_its_replica_s_for_as_long_as_the_model_takes(memory: Memory, kit: Kit, server: ModelServer) -> None:
+    """And no longer: what a dead replica had taken is due again after the claim time."""
+    await _with_one_waiting(memory, kit, server)
+    server.always(hanging)
+    async with kit.database.queue() as db:
+        await run(db, "UPDATE bus.retries SET due_at = since")
+    brief = replace(kit, settings=kit.settings.model_copy(update={"claim_after_s": 0.3}))
+    before = clock.now()
+    working = asyncio.create_task(Alone(Life(workers.table()[CHECKERS[0]], brief, memory.redis, "another", {})).work_together())
+
+    async def is_renewed() -> bool:
+        return max(await due(kit)) > before + timedelta(seconds=1.2)
+
+    await until(is_renewed, what="a fourth lease")
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
 
 
 async def test_waits_grow_while_the_model_stays_away_and_nothing_waits_longer_than_an_hour(

@@ -26,8 +26,6 @@ from .record import Delivery, Ended
 from .streams import Entry
 from .worker import GiveUp, RetryLater
 
-TOGETHER_LEASE = timedelta(minutes=15)  # longer than a page is thought about
-
 
 class Alone:
     """Works single deliveries of one worker in one process, one after another."""
@@ -86,16 +84,14 @@ class Alone:
 
     async def work_together(self) -> bool:
         """Work a page of what waited for a mind and is due; False when nothing is. Raises Outage and Contended."""
-        lease = clock.now() + TOGETHER_LEASE
+        lease = self._lease()
         async with self.database.queue() as db:
             taken = await retries.take_together(db, self.worker.name, now=clock.now(), lease=lease, limit=self.settings.page)
         if not taken:
             return False
-        try:
+        async with self._leased_together(taken, lease):
             await self.life.work([Entry(one.entry_id, {b"data": one.body}) for one in taken])
             await self._forget_settled(taken)
-        finally:
-            await asyncio.shield(self._release(taken, lease))
         return True
 
     async def _forget_settled(self, taken: Sequence[Retry]) -> None:
@@ -105,12 +101,6 @@ class Alone:
             settled = await receipts.settled(db, self.worker.name, keys)
         async with self.database.queue() as db:
             await retries.clear_together(db, self.worker.name, settled)
-
-    async def _release(self, taken: Sequence[Retry], lease: datetime) -> None:
-        """What was left, because the process stops, need not wait for the lease to run out."""
-        with suppress(Outage, Contended):
-            async with self.database.queue() as db:
-                await retries.release(db, taken, lease=lease, now=clock.now())
 
     async def _work(self, retry: Retry) -> list[Ended]:
         delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id, now=clock.now()), retry.entry_id, retry.body)
@@ -179,6 +169,29 @@ class Alone:
 
         async with repeating(renew, every_s=self.life.heartbeat_s, log=self.log):
             yield
+
+    @asynccontextmanager
+    async def _leased_together(self, taken: Sequence[Retry], lease: datetime) -> AsyncIterator[None]:
+        """Keep this page from falling due elsewhere meanwhile; what is left of it, because the process stops, is due at once."""
+
+        async def due_again(due_at: datetime) -> None:
+            nonlocal lease
+            async with self.database.queue() as db:
+                await retries.due_again(db, taken, lease=lease, due_at=due_at)
+            lease = due_at
+
+        async def renew() -> None:
+            await due_again(self._lease())
+
+        async def let_go() -> None:
+            with suppress(Outage, Contended):
+                await due_again(clock.now())
+
+        try:
+            async with repeating(renew, every_s=self.life.heartbeat_s, log=self.log):
+                yield
+        finally:
+            await asyncio.shield(let_go())
 
 
 class Exhausted(Exception):

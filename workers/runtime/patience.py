@@ -11,6 +11,7 @@ from nous.errors import Contended, Outage
 
 PAUSE_S = 0.5
 PAUSE_CAP_S = 10.0
+LAST_BEAT_S = 1.0
 
 
 async def through_outages(step: Callable[[], Awaitable[None]], *, stopping: asyncio.Event, log: FilteringBoundLogger) -> bool:
@@ -43,11 +44,14 @@ async def stopped_within(seconds: float, stopping: asyncio.Event) -> bool:
 
 @asynccontextmanager
 async def repeating(renew: Callable[[], Awaitable[None]], *, every_s: float, log: FilteringBoundLogger) -> AsyncIterator[None]:
-    """Call `renew` every so often while the block runs; one that fails is called again the next time, and never fails the block."""
+    """Call `renew` every so often while the block runs; one that fails is called again the next time, and never fails the block.
+
+    The block ends even if a `renew` under way does not: a cancellation that comes while a connection fails may be lost on its way.
+    """
+    over = asyncio.Event()
 
     async def run() -> None:
-        while True:
-            await asyncio.sleep(every_s)
+        while not await stopped_within(every_s, over):
             try:
                 await renew()
             except Exception as error:
@@ -57,6 +61,8 @@ async def repeating(renew: Callable[[], Awaitable[None]], *, every_s: float, log
     try:
         yield
     finally:
+        over.set()
+        await asyncio.wait({task}, timeout=LAST_BEAT_S)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

@@ -2,25 +2,30 @@
 
     pair ─┬─ answered before by this model ────────────────────────────▶ that answer
           ├─ over budget, mind away, no answer to be had ──────────────▶ open: why, and how long to wait
+          ├─ another loop or replica asks it now ▶ its answer awaited ─▶ that answer, or open
           └─ asked: written down as asked ▶ the mind ▶ its answer kept ▶ answer
 
-No transaction is open while the mind thinks. A process killed before an answer is kept asks once more, and that is counted.
+No transaction is open while the mind thinks. A question is one asker's alone for as long as that lives; when it is killed before the
+answer is kept, another asks once more, and that is counted.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+import structlog
+
 from nous import clock
-from nous.errors import NousError
+from nous.errors import Contended, NousError, Outage
 from providers.mind import Claim, Judgement, MindAway, NoAnswer, Pair
 from store import answers, spending
 from store.answers import Answer, Asked
-from store.database import Read
 from store.facts import Fact
 from store.spending import Spent
+from workers.runtime.patience import repeating
 from workers.runtime.worker import Kit
 
 from . import question
@@ -29,6 +34,11 @@ PAIRS_AT_ONCE = 120  # 40 took 327 questions for 1,000 facts that come session b
 CHARACTERS_AT_ONCE = 60_000
 WAIT_FOR_AN_OUTAGE = timedelta(seconds=15)
 WAIT_FOR_SENSE = timedelta(minutes=1)
+WAIT_FOR_ANOTHER = timedelta(seconds=1)
+LISTEN_S = 0.05
+LISTEN_CAP_S = 1.0
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,8 @@ async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answe
     found: dict[answers.Pair, Answer | Open] = {key: replace(answer, tokens_in=0, tokens_out=0) for key, answer in kept.items()}
     for given in await _all_put(questions, at_once=kit.settings.mind_concurrency):
         found |= given
-    return found
+    theirs = [key for key in wanted if key not in found]
+    return found | (await _heard(theirs, kit, model) if theirs else {})
 
 
 async def _all_put(questions: Sequence["_Asking"], *, at_once: int) -> list[Mapping[answers.Pair, Answer | Open]]:
@@ -88,6 +99,22 @@ async def _all_put(questions: Sequence["_Asking"], *, at_once: int) -> list[Mapp
     if failed := next((one for one in put if isinstance(one, BaseException)), None):
         raise failed
     return [one for one in put if not isinstance(one, BaseException)]
+
+
+async def _heard(keys: Collection[answers.Pair], kit: Kit, model: str) -> dict[answers.Pair, Answer | Open]:
+    """What others were asking already: their answers, as soon as there are any; open if they gave up, died, or take too long."""
+    loop, pause_s = asyncio.get_running_loop(), LISTEN_S
+    until = loop.time() + kit.settings.mind_timeout_s
+    while True:
+        async with kit.database.read({agent for agent, _, _ in keys}) as db:
+            asking = await answers.asking(db, keys, prompt=question.VERSION, model=model, now=clock.now())
+            given = await answers.kept(db, keys, prompt=question.VERSION, model=model)
+        if not asking or loop.time() > until:
+            break
+        await asyncio.sleep(pause_s)
+        pause_s = min(LISTEN_CAP_S, pause_s * 2)
+    why = Open("somebody else asked about it, and there is no answer yet", WAIT_FOR_ANOTHER)
+    return {key: replace(given[key], tokens_in=0, tokens_out=0) if key in given else why for key in keys}
 
 
 def _questions(matters: Sequence[Matter]) -> Iterator[list[Matter]]:
@@ -107,7 +134,7 @@ def _questions(matters: Sequence[Matter]) -> Iterator[list[Matter]]:
 
 
 class _Asking:
-    """One question on its way."""
+    """One question on its way, the asker's alone for as long as it lives."""
 
     def __init__(self, matters: Sequence[Matter], kit: Kit, worker: str, model: str) -> None:
         self.matters = matters
@@ -115,21 +142,26 @@ class _Asking:
         self.worker = worker
         self.model = model
         self.agent = matters[0].older.agent_id
+        self.lease = clock.now()
 
     async def put(self) -> Mapping[answers.Pair, Answer | Open]:
-        """Ask, unless that would go over the budget, and keep what is answered."""
+        """Ask, unless that would go over the budget, and keep what is answered; says nothing of pairs that another asks now."""
         if over := await self._over_budget():
             return dict.fromkeys((one.key for one in self.matters), over)
         meanwhile = await self._write_down()
-        self.matters = [one for one in self.matters if one.key not in meanwhile]
         return {**meanwhile, **(await self._ask() if self.matters else {})}
 
     async def _ask(self) -> Mapping[answers.Pair, Answer | Open]:
         try:
-            reply = await self.kit.mind.ask(question.about([one.as_pair() for one in self.matters]))
+            async with repeating(self._renew, every_s=self.kit.settings.claim_after_s / 3, log=log):
+                reply = await self.kit.mind.ask(question.about([one.as_pair() for one in self.matters]))
         except (NoAnswer, MindAway) as error:
+            await self._let_go()
             await self._spend(error.tokens_in, error.tokens_out)
             return self._open(error, WAIT_FOR_SENSE if isinstance(error, NoAnswer) else WAIT_FOR_AN_OUTAGE)
+        except BaseException:
+            await asyncio.shield(self._let_go())
+            raise
         return await self._keep(reply.answer.judgements, reply.tokens_in, reply.tokens_out, reply.milliseconds)
 
     def _open(self, error: NousError, wait: timedelta) -> dict[answers.Pair, Answer | Open]:
@@ -149,14 +181,30 @@ class _Asking:
         return None
 
     async def _write_down(self) -> Mapping[answers.Pair, Answer]:
-        """What was answered before its turn came is not asked."""
-        now = clock.now()
+        """What was answered before its turn came is not asked, and what another asks now is left to it."""
+        now, keys = clock.now(), [one.key for one in self.matters]
+        self.lease = self._next_lease()
         async with self.kit.database.notes([self.agent]) as db:
-            await answers.ask(db, [self._asked(one, now) for one in self.matters])
-            return await self._kept(db)
+            ours = await answers.ask(db, [self._asked(one, now) for one in self.matters], lease=self.lease)
+            meanwhile = await answers.kept(db, keys, prompt=question.VERSION, model=self.model)
+        self.matters = [one for one in self.matters if one.key in ours]
+        return meanwhile
 
-    async def _kept(self, db: Read) -> Mapping[answers.Pair, Answer]:
-        return await answers.kept(db, {one.key for one in self.matters}, prompt=question.VERSION, model=self.model)
+    async def _renew(self) -> None:
+        await self._hold_until(self._next_lease())
+
+    async def _let_go(self) -> None:
+        with suppress(Outage, Contended):
+            await self._hold_until(None)
+
+    async def _hold_until(self, until: datetime | None) -> None:
+        keys = [one.key for one in self.matters]
+        async with self.kit.database.notes([self.agent]) as db:
+            await answers.lease(db, keys, prompt=question.VERSION, model=self.model, held=self.lease, until=until)
+        self.lease = until or self.lease
+
+    def _next_lease(self) -> datetime:
+        return clock.now() + timedelta(seconds=self.kit.settings.claim_after_s)
 
     def _asked(self, one: Matter, now: datetime) -> Asked:
         agent, older, newer = one.key
@@ -184,7 +232,7 @@ class _Asking:
         ]
         async with self.kit.database.notes([self.agent]) as db:
             await answers.keep(db, given)
-            first = await self._kept(db)
+            first = await answers.kept(db, [one.key for one in self.matters], prompt=question.VERSION, model=self.model)
             await spending.add(db, self._spent(tokens_in, tokens_out))
         return {**first}
 

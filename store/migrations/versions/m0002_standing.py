@@ -105,6 +105,7 @@ CREATE TABLE bus.answers (
     milliseconds integer NOT NULL DEFAULT 0,
     asked        integer NOT NULL DEFAULT 1,
     asked_at     timestamptz NOT NULL,
+    asking_until timestamptz,
     answered_at  timestamptz,
     CONSTRAINT pk_answers PRIMARY KEY (older_key, newer_key, agent_id, prompt, model),
     CONSTRAINT ck_answers_answered CHECK ((relation IS NULL) = (answered_at IS NULL))
