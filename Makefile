@@ -13,8 +13,9 @@ demo: $(READY)
 up: $(READY)
 	$(BIN)/nous up
 
+# A file of tests at a time for each core, each with a Postgres and a Valkey of its own.
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(BIN)/ruff check .

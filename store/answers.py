@@ -116,16 +116,16 @@ async def lease(db: Write, pairs: Collection[Pair], *, prompt: str, model: str, 
     )
 
 
-async def asking(db: Read, pairs: Collection[Pair], *, prompt: str, model: str, now: datetime) -> set[Pair]:
-    """Those of these questions that somebody is asking."""
+async def leases(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) -> dict[Pair, datetime]:
+    """Those of these questions that somebody is asking, and until when it is his alone; one that died keeps its lease when it is over."""
     rows = await db.execute(
         text(
-            f"SELECT a.agent_id, a.older_key, a.newer_key FROM {_PAIRS} JOIN bus.answers a ON {_THESE}"
-            " WHERE a.relation IS NULL AND a.asking_until > :now"
+            f"SELECT a.agent_id, a.older_key, a.newer_key, a.asking_until FROM {_PAIRS} JOIN bus.answers a ON {_THESE}"
+            " WHERE a.asking_until IS NOT NULL"
         ),
-        {**_these(pairs, prompt, model), "now": now},
+        _these(pairs, prompt, model),
     )
-    return {(row.agent_id, row.older_key, row.newer_key) for row in rows}
+    return {(row.agent_id, row.older_key, row.newer_key): row.asking_until for row in rows}
 
 
 async def keep(db: Write, given: Sequence[Answer]) -> None:

@@ -9,7 +9,11 @@ kit            what workers work with, on the zero-cost embedder
 """
 
 import asyncio
+import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -28,12 +32,17 @@ from store.migrate import migrate
 from workers.runtime.worker import Kit
 
 TEMPLATE = "nous_template"
+MEMORY = Path("/dev/shm")
+MEMORY_NEEDED = 4 << 30
 _numbers = count(1)
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.Stack]:
-    with embedded.running(tmp_path_factory.mktemp("home"), durable=False) as running:
+def stack() -> Iterator[embedded.Stack]:
+    """In memory where there is some to spare: a database for each test is made in 0.03 s there, in up to 0.5 s on a disk (measured)."""
+    has_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_NEEDED
+    folder = tempfile.TemporaryDirectory(prefix="nous-tests-", dir=MEMORY if has_memory else None)
+    with folder as home, embedded.running(Path(home), durable=False) as running:
         yield running
 
 
@@ -45,12 +54,27 @@ async def template(stack: embedded.Stack) -> str:
     return TEMPLATE
 
 
-@pytest.fixture
-async def database_url(stack: embedded.Stack, template: str) -> AsyncIterator[str]:
+@asynccontextmanager
+async def a_database(stack: embedded.Stack, template: str) -> AsyncIterator[str]:
+    """The URL of a database like `template`, dropped afterwards."""
     name = f"test_{next(_numbers)}"
     await _sql(stack.database_url, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield _with_name(stack.database_url, name)
-    await _sql(stack.database_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+    async def is_dropped() -> bool:
+        try:
+            await _sql(stack.database_url, f"DROP DATABASE {name} WITH (FORCE)")
+        except asyncpg.InsufficientPrivilegeError:  # autovacuum, which only the server's superuser may end, is in it
+            return False
+        return True
+
+    await until(is_dropped, what=f"{name} dropped")
+
+
+@pytest.fixture
+async def database_url(stack: embedded.Stack, template: str) -> AsyncIterator[str]:
+    async with a_database(stack, template) as url:
+        yield url
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from nous.settings import Settings
 from store import outbox, receipts, retries
 from store.censors import DEFAULT_ESCALATION_THRESHOLD
 from store.database import Database
+from tests.conftest import until
 from tests.nous.conftest import Nous
 from workers.runtime.app import Process
 from workers.runtime.worker import Kit
@@ -311,11 +312,13 @@ async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous
 async def test_status_says_which_of_the_workers_does_not_run(nous: Nous, kit: Kit, stack: embedded.Stack) -> None:
     stop = asyncio.Event()
     running = asyncio.create_task(Process([workers.table()["deduplicator"]], kit, stack.redis_url).run(stop))
-    await nous("publish", FACT, "agent_id=a", "content=x")
-    await nous("wait")
-    shown = (await nous("status")).stdout
     idle = "censor_escalator, supersession_checker and supersession_rechecker"
-    assert f"No {idle} are running; start them: nous work censor_escalator supersession_checker supersession_rechecker" in shown
+    expected = f"No {idle} are running; start them: nous work censor_escalator supersession_checker supersession_rechecker"
+
+    async def is_said() -> bool:
+        return expected in (await nous("status")).stdout
+
+    await until(is_said, what=expected)
     stop.set()
     await running
 

@@ -426,7 +426,8 @@ async def test_status_says_what_waits_for_the_mind_and_wait_waits_for_it(nous: N
     await nous("publish", "fact_learned", "agent_id=a", f"content={BERGEN}", "subject=Maria")
 
     async def is_waiting() -> bool:
-        return bool((await nous.json("status"))["unadjudicated"] == 1)
+        seen = await nous.json("status")
+        return bool(seen["unadjudicated"] == 1 and not any(one["pending"] for one in seen["workers"]))
 
     await until(is_waiting, what="the check that waits")
     seen = await nous.json("status")

@@ -9,8 +9,7 @@
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from itertools import count
+from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -20,21 +19,7 @@ from sqlalchemy import text
 from nous.embedded import Stack
 from store import embedders
 from store.database import Database, Read, Write
-
-_numbers = count(1)
-
-
-@asynccontextmanager
-async def a_database(stack: Stack, template: str) -> AsyncIterator[str]:
-    """The URL of a database like `template`, dropped afterwards."""
-    name = f"store_{next(_numbers)}"
-    connection = await asyncpg.connect(stack.database_url)
-    try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        yield f"{stack.database_url.rpartition('/')[0]}/{name}"
-        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    finally:
-        await connection.close()
+from tests.conftest import a_database
 
 
 @pytest.fixture(scope="module")

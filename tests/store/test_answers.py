@@ -47,8 +47,8 @@ async def ask(db: Write, *questions: Asked, lease: datetime = NOON) -> set[answe
     return await answers.ask(db, questions, lease=lease)
 
 
-async def asking(db: Write, at: datetime, *pairs: answers.Pair) -> set[answers.Pair]:
-    return await answers.asking(db, pairs or (PAIR,), prompt="relation-1", model="a-model", now=at)
+async def leases(db: Write) -> dict[answers.Pair, datetime]:
+    return await answers.leases(db, [PAIR], prompt="relation-1", model="a-model")
 
 
 async def hold(db: Write, held: datetime, until: datetime | None) -> None:
@@ -81,9 +81,8 @@ async def test_what_one_asks_no_other_asks_until_its_lease_has_ended(db: Write) 
     another = {"older_key": b"3", "newer_key": b"4"}
     assert await ask(db, asked(), lease=LATER) == {PAIR}
     assert await ask(db, asked(asked_at=LATER - MOMENT), asked(**another), lease=LATER) == {("a", b"3", b"4")}
-    assert await asking(db, LATER - MOMENT) == {PAIR}
+    assert await leases(db) == {PAIR: LATER}
     assert await counts(db) == [1, 1]
-    assert await asking(db, LATER) == set(), "whoever asked has died"
     assert await ask(db, asked(asked_at=LATER), lease=LATER + MOMENT) == {PAIR}
     assert await counts(db) == [2, 1]
 
@@ -91,18 +90,18 @@ async def test_what_one_asks_no_other_asks_until_its_lease_has_ended(db: Write) 
 async def test_who_still_waits_holds_on_and_who_gives_up_lets_go(db: Write) -> None:
     await ask(db, asked(), lease=LATER)
     await hold(db, LATER, LATER + MOMENT)
-    assert await asking(db, LATER) == {PAIR}
+    assert await leases(db) == {PAIR: LATER + MOMENT}
     await hold(db, LATER, None)
-    assert await asking(db, LATER) == {PAIR}, "of a lease that is not held any more nothing is let go"
+    assert await leases(db) == {PAIR: LATER + MOMENT}, "of a lease that is not held any more nothing is let go"
     await hold(db, LATER + MOMENT, None)
-    assert await asking(db, NOON) == set()
+    assert await leases(db) == {}
     assert await ask(db, asked(), lease=LATER) == {PAIR}
 
 
 async def test_what_was_answered_is_nobody_s_to_ask(db: Write) -> None:
     await ask(db, asked(), lease=LATER)
     await answers.keep(db, [answer()])
-    assert await asking(db, NOON) == set()
+    assert await leases(db) == {}
     assert await ask(db, asked(), lease=LATER) == set()
 
 

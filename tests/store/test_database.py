@@ -14,9 +14,9 @@ from nous.errors import Contended, Misconfigured, NousError, Outage
 from store import censors, facts, retries
 from store import database as door
 from store.database import Database, Read, Write, lock_key
-from tests.conftest import until
+from tests.conftest import a_database, until
 from tests.factories import a_censor, a_fact, a_retry
-from tests.store.conftest import a_database, run
+from tests.store.conftest import run
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -185,7 +185,7 @@ async def test_a_server_that_is_not_there_is_an_outage(stack: Stack) -> None:
 
 @pytest.mark.parametrize(
     ("part", "instead", "sentence"),
-    [("/store_", "/nowhere_", "database .* does not exist"), ("nous:", "nous:wrong", "password authentication failed")],
+    [("/test_", "/nowhere_", "database .* does not exist"), ("nous:", "nous:wrong", "password authentication failed")],
     ids=["no such database", "a wrong password"],
 )
 async def test_a_wrong_address_is_refused_with_the_setting_to_correct(database_url: str, part: str, instead: str, sentence: str) -> None:

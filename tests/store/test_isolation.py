@@ -15,8 +15,9 @@ from nous.text import content_hash
 from store import answers, censors, embedders, facts, mentions, receipts, relations, vectors
 from store.database import Database, Read
 from store.migrate import migrate
+from tests.conftest import a_database
 from tests.factories import NOON, a_censor, a_fact, a_mention, a_question, a_receipt, a_relation, a_vector
-from tests.store.conftest import a_database, run
+from tests.store.conftest import run
 
 ONE_ID = a_censor().censor_id  # both agents use it
 WORDS = "The safe is behind the painting."

@@ -20,8 +20,9 @@ from store.embedders import Registered
 from store.facts import Fact
 from store.keys import text_key
 from store.migrate import migrate
+from tests.conftest import a_database
 from tests.factories import NOON, a_fact, a_mention
-from tests.store.conftest import a_database, run
+from tests.store.conftest import run
 
 HEAD = ["0001", "0002"]
 

@@ -2,11 +2,10 @@
 
 import asyncio
 import json
+import multiprocessing
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -18,45 +17,35 @@ import workers
 from events import Event, encode
 from nous import embedded
 from store.database import Database
-from tests.conftest import repository, until
+from tests.conftest import until
+from tests.system.replica import run
 from workers.runtime import app, streams
 from workers.runtime.worker import Kit
 
-Replicas = Callable[..., subprocess.Popen[bytes]]
+FORKING = multiprocessing.get_context("forkserver")
+Replicas = Callable[..., BaseProcess]
 
 
 @pytest.fixture
 async def replica(database_url: str, stack: embedded.Stack, redis: Redis, tmp_path: Path) -> AsyncIterator[Replicas]:
     """Start a replica: `replica("deduplicator", claim_after_s=1)`. What still runs at the end is killed."""
-    started: list[subprocess.Popen[bytes]] = []
-    logs = (tmp_path / "replicas.log").open("wb")
+    started: list[BaseProcess] = []
+    FORKING.set_forkserver_preload(["pytest", "tests.system.loaded"])
 
-    def start(*names: str, pipes: bool = False, **settings: object) -> subprocess.Popen[bytes]:
+    def start(*names: str, **settings: object) -> BaseProcess:
         short = {"claim_after_s": 2, "retry_base_s": 0.05, "retry_cap_s": 0.2, "max_attempts": 3, "time_limit_s": 20} | settings
         environment = os.environ | {f"NOUS_{name.upper()}": str(value) for name, value in short.items()}
         environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": stack.redis_url}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.system.replica", *(names or ("deduplicator",))],
-            cwd=repository(),
-            env=environment,
-            stdin=subprocess.PIPE if pipes else None,
-            stdout=subprocess.PIPE if pipes else logs,
-            stderr=logs,
-            start_new_session=pipes,  # what it forks ends with it
-        )
+        process = FORKING.Process(target=run, args=(names or ("deduplicator",), dict(environment), tmp_path / "replicas.log"))
+        process.start()
         started.append(process)
         return process
 
     yield start
     for process in started:
-        if process.stdin:
-            os.killpg(process.pid, signal.SIGKILL)
-        elif process.poll() is None:
-            process.kill()
-        process.wait()
-        for pipe in filter(None, (process.stdin, process.stdout)):
-            pipe.close()
-    logs.close()
+        process.kill()
+        process.join()
+        process.close()
 
 
 async def publish(redis: Redis, events: Sequence[Event]) -> None:
@@ -99,10 +88,11 @@ def body(**fields: object) -> bytes:
     return json.dumps(fields).encode()
 
 
-def stopped(process: subprocess.Popen[bytes]) -> int:
+def stopped(process: BaseProcess) -> int | None:
     """Ask a process to stop and wait until it has; its exit code."""
-    process.send_signal(signal.SIGTERM)
-    return process.wait(timeout=30)
+    process.terminate()
+    process.join(timeout=30)
+    return process.exitcode
 
 
 @pytest.fixture

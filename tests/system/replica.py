@@ -1,19 +1,16 @@
-"""One replica in a process of its own, for tests that kill it: `python -m tests.system.replica WORKER...`.
+"""One replica in a process of its own, for tests that kill it.
 
 Settings come from NOUS_...; the embedder is the zero-cost one, the mind the offline one unless NOUS_MIND says claude. Two faults can be
 built in by what an event says: a content with KILL_ME ends the process with kill -9 while it is thought about, one with FAIL_ME raises.
-
-With --nursery it works nothing itself: for each line on its standard input it forks a replica and prints its process id, which takes
-milliseconds where a start takes seconds, so that one can be killed many times.
 """
 
 import asyncio
 import os
 import signal
-import ssl
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import workers
@@ -23,7 +20,6 @@ from nous.settings import Settings
 from providers import mind
 from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
-from store import database
 from workers.runtime import app
 from workers.runtime.worker import Kit, Worker
 
@@ -59,27 +55,10 @@ async def main(names: Sequence[str]) -> None:
         await app.Process([faulty(table[name]) for name in names], kit, settings.redis_url or "").run(stop)
 
 
-def nursery(names: Sequence[str]) -> None:
-    """Fork a replica for each line, and wait for it to be killed before the next. What takes long to load is loaded before."""
-    import pgvector.asyncpg  # noqa: F401
-
-    import providers.claude  # noqa: F401
-
-    workers.table()
-    database.engine("postgresql://nobody@127.0.0.1/none", pool=1)
-    certificates = ssl.create_default_context()
-    ssl.create_default_context = lambda *_, **__: certificates  # type: ignore[assignment]
-    for _ in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            asyncio.run(main(names))
-            os._exit(0)
-        print(child, flush=True)
-        os.waitpid(child, 0)
-
-
-if __name__ == "__main__":
-    if "--nursery" in sys.argv:
-        nursery([name for name in sys.argv[1:] if name != "--nursery"])
-    else:
-        asyncio.run(main(sys.argv[1:]))
+def run(names: Sequence[str], environment: Mapping[str, str], log_file: Path) -> None:
+    """Be a replica of these workers until told to stop."""
+    os.environ.update(environment)
+    with log_file.open("ab") as log_:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(log_.fileno(), stream.fileno())
+    asyncio.run(main(names))

@@ -54,7 +54,7 @@ async def test_every_event_has_one_receipt_when_replicas_are_killed_every_two_se
             await asyncio.sleep(KILL_EVERY_S)
             victim = killed % REPLICAS
             processes[victim].kill()
-            processes[victim].wait()
+            processes[victim].join()
             processes[victim] = replica()
             killed += 1
 

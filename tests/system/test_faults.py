@@ -52,7 +52,7 @@ async def test_an_entry_that_kills_its_process_in_a_batch_of_500_is_parked_alone
 
     async def is_over() -> bool:
         nonlocal process
-        if process.poll() is not None:  # as a supervisor would
+        if process.exitcode is not None:  # as a supervisor would
             process = replica(page=500, claim_after_s=1)
         return len(await receipts(database)) == 500
 

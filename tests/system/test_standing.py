@@ -2,13 +2,11 @@
 
 import asyncio
 import itertools
-import os
 import random
-import signal
-import subprocess
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime, timedelta
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import pytest
@@ -79,7 +77,7 @@ def told(facts: Sequence[Fact]) -> list[str]:
 # ── killed ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 KILLS = 50
-LOOPS = 4  # of a process with two workers that ask: a page and what is worked alone, of each
+LOOPS = 6  # of a process with two workers that ask: a page, what is worked alone and what waited for the mind, of each
 MOVED = {f"agent-{number}": [f"{name}{number}" for name in ("Ada", "Ben", "Cleo", "Dan")] for number in range(6)}
 """Each agent's people; no two agents know the same, so that what was asked tells for whom."""
 
@@ -99,51 +97,43 @@ def _cities(person: str) -> list[str]:
     return random.Random(person).sample(CITIES, 3)
 
 
-class Nursery:
+class Successors:
     """Replicas one after another, each killed at a moment after it was sent an answer."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", server: ModelServer) -> None:
-        self.process = process
+    def __init__(self, start: Callable[[], BaseProcess], server: ModelServer) -> None:
+        self.start = start
         self.server = server
         self.dice = random.Random(7)
         self.kills = 0
         self.lost: Counter[tuple[str, str]] = Counter()
         self.last: list[Body] = []
-        self.child = 0
+        self.living: BaseProcess | None = None
         self.left = 0
         server.always(self._answering)
-
-    async def bear(self) -> None:
-        """Start the next."""
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(b"another\n")
-        self.process.stdin.flush()
-        self.child = int(await asyncio.to_thread(self.process.stdout.readline))
-        self.left = self.dice.randint(1, 3)
 
     async def _answering(self, body: Body) -> Sent:
         """The right answer; and the third one or so is the last that this replica hears."""
         self.last = [*self.last[1 - LOOPS :], body]
-        if self.child and self.kills < KILLS:
+        if self.living and self.kills < KILLS:
             self.left -= 1
             if self.left == 0:
-                asyncio.get_running_loop().call_later(self.dice.uniform(0, 0.03), self._kill, self.child)
+                asyncio.get_running_loop().call_later(self.dice.uniform(0, 0.03), self._kill, self.living)
         return await self.server.healthy(body)
 
-    def _kill(self, child: int) -> None:
+    def _kill(self, replica: BaseProcess) -> None:
         """Each of its loops may have had a question on its way to the model, or an answer on its way to the database."""
-        os.kill(child, signal.SIGKILL)
+        replica.kill()
         self.lost.update({pair for body in self.last for pair in pairs_in(body)})
         self.last = []
         self.kills += 1
-        self.child = 0
+        self.living = None
 
     async def keep_alive(self) -> None:
-        """Bear another whenever one was killed."""
+        """Start another whenever one was killed."""
         while True:
-            if not self.child:
-                await self.bear()
+            if not self.living:
+                self.living = await asyncio.to_thread(self.start)
+                self.left = self.dice.randint(1, 3)
             await asyncio.sleep(0.01)
 
 
@@ -154,11 +144,11 @@ async def test_a_replica_killed_fifty_times_between_answer_and_commit_asks_again
     await publish(redis, _claims())
     replica("deduplicator")
     alone = {"mind_concurrency": 1, "pages_in_flight": 1, "page": 4, "claim_after_s": 0.5, "max_attempts": KILLS * 2}
-    nursery = Nursery(replica("--nursery", "supersession_checker", "supersession_rechecker", pipes=True, **MIND, **alone), server)
-    living = asyncio.create_task(nursery.keep_alive())
+    successors = Successors(lambda: replica("supersession_checker", "supersession_rechecker", **MIND, **alone), server)
+    living = asyncio.create_task(successors.keep_alive())
     await all_settled(redis, database, within_s=200)
     living.cancel()
-    assert nursery.kills == KILLS
+    assert successors.kills == KILLS
 
     found = await check(database, *MOVED)
     for agent, people in MOVED.items():
@@ -171,7 +161,7 @@ async def test_a_replica_killed_fifty_times_between_answer_and_commit_asks_again
     counted = {(row.older, row.newer): row.asked for row in await rows(database, "SELECT older, newer, asked FROM bus.answers")}
     assert {pair: times for pair, times in asked.items() if times > counted[pair]} == {}, "written down before it was put"
     again = {pair: times - 1 for pair, times in asked.items() if times > 1}
-    assert {pair: times for pair, times in again.items() if times > nursery.lost[pair]} == {}, "only if its answer died with a replica"
+    assert {pair: times for pair, times in again.items() if times > successors.lost[pair]} == {}, "only if its answer died with a replica"
 
 
 # ── several at once ───────────────────────────────────────────────────────────────────────────────────────────────────────

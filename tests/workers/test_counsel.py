@@ -21,9 +21,9 @@ from nous.settings import Settings
 from providers import claude
 from providers.claude import ClaudeMind
 from providers.mind import Relation
-from store import retries, spending
+from store import answers, retries, spending
 from tests.conftest import until
-from tests.factories import a_fact_learned, a_retry
+from tests.factories import a_fact_learned, a_question, a_retry
 from tests.model_server import (
     BAD,
     TOKENS_IN,
@@ -358,6 +358,21 @@ async def test_who_waited_for_another_s_answer_that_never_came_asks_later(memory
     assert await _listening(kit) == 0
     await Replica(memory, kit).resume()
     assert await memory.told() == SETTLED
+
+
+async def test_what_a_dead_replica_was_asking_is_asked_once_more_as_soon_as_its_lease_is_over(
+    memory: Memory, kit: Kit, server: ModelServer
+) -> None:
+    await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2))
+    older, newer = sorted(await memory.facts(), key=lambda fact: fact.claimed_at)
+    keys = {"older_key": older.text_key, "newer_key": newer.text_key, "prompt": question.VERSION, "model": kit.mind.model("relation")}
+    async with kit.database.notes(["agent-1"]) as db:
+        now = clock.now()
+        await answers.ask(db, [a_question(**keys, asked_at=now)], lease=now + timedelta(seconds=0.5))
+    await memory.settle()
+    assert await memory.told() == SETTLED
+    assert await rows(kit, "SELECT asked FROM bus.answers") == [2]
+    assert await waiting(kit) == {}
 
 
 async def test_a_stop_while_the_model_thinks_leaves_the_question_to_anybody(memory: Memory, kit: Kit, server: ModelServer) -> None:

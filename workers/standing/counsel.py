@@ -79,12 +79,14 @@ async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answe
     model = kit.mind.model("relation")
     async with kit.database.read({agent for agent, _, _ in wanted}) as db:
         kept = await answers.kept(db, wanted, prompt=question.VERSION, model=model)
-    questions = [_Asking(some, kit, worker, model) for some in _questions([one for key, one in wanted.items() if key not in kept])]
     found: dict[answers.Pair, Answer | Open] = {key: replace(answer, tokens_in=0, tokens_out=0) for key, answer in kept.items()}
-    for given in await _all_put(questions, at_once=kit.settings.mind_concurrency):
-        found |= given
-    theirs = [key for key in wanted if key not in found]
-    return found | (await _heard(theirs, kit, model) if theirs else {})
+    while left := [one for key, one in wanted.items() if key not in found]:
+        questions = [_Asking(some, kit, worker, model) for some in _questions(left)]
+        for given in await _all_put(questions, at_once=kit.settings.mind_concurrency):
+            found |= given
+        if theirs := [key for key in wanted if key not in found]:
+            found |= await _heard(theirs, kit, model)
+    return found
 
 
 async def _all_put(questions: Sequence["_Asking"], *, at_once: int) -> list[Mapping[answers.Pair, Answer | Open]]:
@@ -102,19 +104,22 @@ async def _all_put(questions: Sequence["_Asking"], *, at_once: int) -> list[Mapp
 
 
 async def _heard(keys: Collection[answers.Pair], kit: Kit, model: str) -> dict[answers.Pair, Answer | Open]:
-    """What others were asking already: their answers, as soon as there are any; open if they gave up, died, or take too long."""
+    """What others are asking: their answers, once all have come; open where they got none, or take too long. Nothing of those who died."""
     loop, pause_s = asyncio.get_running_loop(), LISTEN_S
     until = loop.time() + kit.settings.mind_timeout_s
     while True:
         async with kit.database.read({agent for agent, _, _ in keys}) as db:
-            asking = await answers.asking(db, keys, prompt=question.VERSION, model=model, now=clock.now())
+            leases = await answers.leases(db, keys, prompt=question.VERSION, model=model)
             given = await answers.kept(db, keys, prompt=question.VERSION, model=model)
-        if not asking or loop.time() > until:
+        dead = {key for key, lease in leases.items() if lease <= clock.now()}
+        if leases.keys() == dead or loop.time() > until:
             break
         await asyncio.sleep(pause_s)
         pause_s = min(LISTEN_CAP_S, pause_s * 2)
-    why = Open("somebody else asked about it, and there is no answer yet", WAIT_FOR_ANOTHER)
-    return {key: replace(given[key], tokens_in=0, tokens_out=0) if key in given else why for key in keys}
+    unheard = Open("somebody else asked about it, and there is no answer yet", WAIT_FOR_ANOTHER)
+    return {
+        key: replace(given[key], tokens_in=0, tokens_out=0) if key in given else unheard for key in keys if key in given or key not in dead
+    }
 
 
 def _questions(matters: Sequence[Matter]) -> Iterator[list[Matter]]:
