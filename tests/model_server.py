@@ -177,6 +177,11 @@ class ModelServer:
         """What a process needs to ask this server."""
         return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": self.key, "NO_PROXY": "127.0.0.1"}
 
+    @property
+    def is_deserted(self) -> bool:
+        """Whether nobody is connected: whatever a dead process had sent has been read."""
+        return not self._connections
+
     async def healthy(self, body: Body) -> Sent:
         """The right answer, or a 400 where the API would give one."""
         wrong = _wrong(body)

@@ -114,7 +114,9 @@ class Successors:
     async def _answering(self, body: Body) -> Sent:
         """The right answer; and the third one or so is the last that this replica hears."""
         self.last = [*self.last[1 - LOOPS :], body]
-        if self.living and self.kills < KILLS:
+        if not self.living:  # it was sent by the one that was killed
+            self._is_lost()
+        elif self.kills < KILLS:
             self.left -= 1
             if self.left == 0:
                 asyncio.get_running_loop().call_later(self.dice.uniform(0, 0.03), self._kill, self.living)
@@ -123,15 +125,18 @@ class Successors:
     def _kill(self, replica: BaseProcess) -> None:
         """Each of its loops may have had a question on its way to the model, or an answer on its way to the database."""
         replica.kill()
-        self.lost.update({pair for body in self.last for pair in pairs_in(body)})
-        self.last = []
+        self._is_lost()
         self.kills += 1
         self.living = None
+
+    def _is_lost(self) -> None:
+        self.lost.update({pair for body in self.last for pair in pairs_in(body)})
+        self.last = []
 
     async def keep_alive(self) -> None:
         """Start another whenever one was killed."""
         while True:
-            if not self.living:
+            if not self.living and self.server.is_deserted:
                 self.living = await asyncio.to_thread(self.start)
                 self.left = self.dice.randint(1, 3)
             await asyncio.sleep(0.01)

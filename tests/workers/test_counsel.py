@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 import workers
 from events import Event, FactLearned, FactStored, FactUnsettled, decode
 from nous import clock
+from nous.errors import Contended, Outage
 from nous.settings import Settings
 from providers import claude
 from providers.claude import ClaudeMind
@@ -365,7 +366,13 @@ async def test_what_a_dead_replica_was_asking_is_asked_once_more_as_soon_as_its_
 ) -> None:
     await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2))
     older, newer = sorted(await memory.facts(), key=lambda fact: fact.claimed_at)
-    keys = {"older_key": older.text_key, "newer_key": newer.text_key, "prompt": question.VERSION, "model": kit.mind.model("relation")}
+    keys = {
+        "agent_id": "agent-1",
+        "older_key": older.text_key,
+        "newer_key": newer.text_key,
+        "prompt": question.VERSION,
+        "model": kit.mind.model("relation"),
+    }
     async with kit.database.notes(["agent-1"]) as db:
         now = clock.now()
         await answers.ask(db, [a_question(**keys, asked_at=now)], lease=now + timedelta(seconds=0.5))
@@ -373,6 +380,24 @@ async def test_what_a_dead_replica_was_asking_is_asked_once_more_as_soon_as_its_
     assert await memory.told() == SETTLED
     assert await rows(kit, "SELECT asked FROM bus.answers") == [2]
     assert await waiting(kit) == {}
+
+
+async def test_an_answer_that_cannot_be_written_down_at_once_is_not_thrown_away(
+    memory: Memory, kit: Kit, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is paid for: whatever the database is busy with passes."""
+    busy = iter([Contended("deadlock detected"), Outage("Postgres", "it restarts")])
+    keep = answers.keep
+
+    async def sometimes(db: Any, given: Any) -> None:
+        if error := next(busy, None):
+            raise error
+        await keep(db, given)
+
+    monkeypatch.setattr(answers, "keep", sometimes)
+    await memory.learn(learned(OSLO, 1), learned(BERGEN, 2))
+    assert await memory.told() == SETTLED
+    assert asked_pairs(server) == [(OSLO, BERGEN)]
 
 
 async def test_a_stop_while_the_model_thinks_leaves_the_question_to_anybody(memory: Memory, kit: Kit, server: ModelServer) -> None:

@@ -37,6 +37,7 @@ WAIT_FOR_SENSE = timedelta(minutes=1)
 WAIT_FOR_ANOTHER = timedelta(seconds=1)
 LISTEN_S = 0.05
 LISTEN_CAP_S = 1.0
+KEEP_PAUSES_S = (0.1, 0.5, 2.0, 5.0)
 
 log = structlog.get_logger()
 
@@ -235,11 +236,21 @@ class _Asking:
             self._answer(one, judgement, share, milliseconds, now)
             for one, judgement, share in zip(self.matters, by_number, shares, strict=True)
         ]
-        async with self.kit.database.notes([self.agent]) as db:
-            await answers.keep(db, given)
-            first = await answers.kept(db, [one.key for one in self.matters], prompt=question.VERSION, model=self.model)
-            await spending.add(db, self._spent(tokens_in, tokens_out))
-        return {**first}
+        return {**await self._written(given, self._spent(tokens_in, tokens_out))}
+
+    async def _written(self, given: Sequence[Answer], spent: Spent) -> Mapping[answers.Pair, Answer]:
+        """What is paid for is not thrown away because the database was busy or away for a moment."""
+        pauses_s = iter(KEEP_PAUSES_S)
+        while True:
+            try:
+                async with self.kit.database.notes([self.agent]) as db:
+                    await answers.keep(db, given)
+                    await spending.add(db, spent)
+                    return await answers.kept(db, [one.key for one in self.matters], prompt=question.VERSION, model=self.model)
+            except (Outage, Contended):
+                if (pause_s := next(pauses_s, None)) is None:
+                    raise
+                await asyncio.sleep(pause_s)
 
     def _answer(self, one: Matter, judgement: Judgement, share: tuple[int, int], milliseconds: int, now: datetime) -> Answer:
         agent, older, newer = one.key
