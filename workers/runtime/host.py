@@ -27,6 +27,7 @@ from .worker import Worker
 
 POLLING_INTERVAL_MS = 1_000  # redis-py gives up a read after 5 s; latency does not depend on this
 RETRY_POLL_S = 1.0
+IDLE_POLL_S = 5.0  # while nothing was set aside lately: looking is most of what an idle worker costs (measured, docs/performance.md)
 WATCH_EVERY_S = 0.5
 RECLAIMS_PER_CLAIM_TIME = 4
 CONSUMERS_FORGOTTEN_EVERY = 100  # reclaim rounds
@@ -102,13 +103,17 @@ class Host:
 
     async def retry(self) -> None:
         """Work what is due, one alone after another; look again in a moment when nothing is."""
-        if not await self.alone.work_one():
-            await self._pause(RETRY_POLL_S)
+        if await self.alone.work_one():
+            self.life.stir()
+        else:
+            await self._rest()
 
     async def resume(self) -> None:
         """Work what waited for a mind in pages, when it is due."""
-        if not await self.alone.work_together():
-            await self._pause(RETRY_POLL_S)
+        if await self.alone.work_together():
+            self.life.stir()
+        else:
+            await self._rest()
 
     async def finish(self) -> None:
         """Fetch no more, and finish the pages in flight; what waits for something that is away stays pending."""
@@ -130,6 +135,13 @@ class Host:
                 await self.life.redis.ping()
             await self._pause(self.life.heartbeat_s * 1.5)
             self.was_away = False
+
+    async def _rest(self) -> None:
+        """A moment, and longer when nothing was set aside lately."""
+        until = asyncio.get_running_loop().time() + IDLE_POLL_S
+        await self._pause(RETRY_POLL_S)
+        while not self.life.is_stirred and not self.life.stopping.is_set() and asyncio.get_running_loop().time() < until:
+            await self._pause(RETRY_POLL_S)
 
     async def _pause(self, seconds: float) -> None:
         await stopped_within(seconds, self.life.stopping)

@@ -12,6 +12,7 @@ only the event at fault pays for it. While something outside is away the page wa
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -36,6 +37,7 @@ from .worker import Job, Kit, RetryLater, Worker
 EVENTS_PER_TRANSACTION = 64  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
 CONTENDED_TRIES = 10
 BYTES_PER_THOUGHT = 512 * 1024
+STIRRED_S = 20.0
 
 log = structlog.get_logger()
 
@@ -54,6 +56,7 @@ class Life:
         self.parking = Parking(worker, kit.database, redis)
         self.stopping = asyncio.Event()
         self.in_flight: set[str] = set()
+        self.stirred_at = time.monotonic()
         self.log = log.bind(worker=worker.name)
 
     # ── a page ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,6 +113,7 @@ class Life:
     async def set_aside(self, failed: Sequence[tuple[Delivery, str]]) -> None:
         """Each of these is worked alone next; what it costs then, it costs itself."""
         if failed:
+            self.stir()
             self.log.warning("page.set_aside", deliveries=len(failed), reason=failed[0][1], next="each is worked alone")
             now = clock.now()
             async with self.kit.database.queue() as db:
@@ -158,12 +162,23 @@ class Life:
                 for delivery, ending in later
             ]
             await retries.set_aside(db, rows, exactly=exactly)
+            if rows:
+                self.stir()
         over = [one.delivery.key for one in ended if not isinstance(one.ending, RetryLater)]
         await retries.clear_together(db, self.worker.name, over)
 
     async def announced(self, ended: Sequence[Ended]) -> None:
         """Publish the events that follow from these."""
         await announce(self.kit.database, self.redis, record.letters(ended), self.consumers)
+
+    def stir(self) -> None:
+        """Something was set aside, or found due: there may be more of it soon."""
+        self.stirred_at = time.monotonic()
+
+    @property
+    def is_stirred(self) -> bool:
+        """Whether something was set aside or found due lately."""
+        return time.monotonic() < self.stirred_at + STIRRED_S
 
     # ── holding on ────────────────────────────────────────────────────────────────────────────────────────
 
