@@ -611,9 +611,9 @@ async def test_another_model_or_another_version_of_the_question_asks_anew_and_ea
     await bench.work(unsettled(newest.fact_id, "event-c", "asked_again"))
     assert len(asked_pairs(server)) == 3
     assert sorted(await rows(kit, "SELECT model || ' ' || prompt FROM bus.answers")) == [
-        "another-model relation-1",
+        "another-model relation-2",
         "another-model relation-next",
-        "claude-sonnet-4-6 relation-1",
+        "claude-sonnet-4-6 relation-2",
     ]
 
 

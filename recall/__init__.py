@@ -1,0 +1,1 @@
+"""Remembering: what an agent's conversations leave behind, and what it gets back when it asks."""
