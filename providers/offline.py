@@ -22,6 +22,8 @@ from .mind import A, Claim, Comparison, Judgement, Judgements, NoAnswer, Pair, Q
 from .single_valued import Said
 from .surely_two import are_two
 
+RULES = 1
+"""Their version. Its name has it, so that under other rules it is another mind, and what this one could not tell can be asked again."""
 REASON = 400  # characters a reason may have
 SENTENCE = 60  # words of a sentence that a rule looks at
 VALUES: frozenset[Kind] = frozenset({"number", "date", "name", "code", "word"})
@@ -41,7 +43,12 @@ class OfflineMind:
 
     def model(self, task: Task) -> str:  # noqa: ARG002
         """One name for everything."""
-        return "offline"
+        return f"offline-{RULES}"
+
+    @staticmethod
+    def is_named(model: str) -> bool:
+        """Whether a model's name is that of this mind, under these rules or others."""
+        return model.startswith("offline-")
 
     async def ask(self, question: Question[A]) -> Reply[A]:
         """One judgement for each pair; never raises Outage. Raises NoAnswer for a question that is no comparison."""

@@ -21,7 +21,9 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
 def test_every_setting_a_document_or_a_message_names_exists() -> None:
     known = {f"NOUS_{name.upper()}" for name in Settings.model_fields} | {"NOUS_EVAL_DATA", "NOUS_POSTGRES_PASSWORD"}
     sources = [*repository().glob("*.md"), *(repository() / "docs").rglob("*.md")]
-    sources += [path for folder in ("events", "store", "providers", "recall", "workers", "nous") for path in (repository() / folder).rglob("*.py")]
+    sources += [
+        path for folder in ("events", "store", "providers", "recall", "workers", "nous") for path in (repository() / folder).rglob("*.py")
+    ]
     named = {name for path in sources for name in re.findall(r"\bNOUS_[A-Z_]+[A-Z]\b", path.read_text())}
     assert named - known == set()
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from nous import clock
 from nous.settings import Settings
+from providers.offline import OfflineMind
 from store import spending
 from store.spending import Bill
 
@@ -33,7 +34,7 @@ async def list_answers(settings: Settings, *, agent: str | None, days: int, is_j
         console.print(f"Nothing was asked of a mind{whose} since {since:%Y-%m-%d}, so nothing was paid.")
         return
     _print_bills(console, bills)
-    if all(bill.model == "offline" for bill in bills):
+    if all(OfflineMind.is_named(bill.model) for bill in bills):
         screen.err().print("All of it was judged by rule, by the offline mind, which is free.", style="dim")
 
 

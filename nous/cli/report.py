@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from nous.guard import DECISIVE, Finding
+from providers.offline import OfflineMind
 
 from . import place, screen
 from .demo import Pair, Report, Settled
@@ -103,7 +104,11 @@ def _print_judged(console: Console, report: Report) -> None:
     judged = report.judged
     if not judged.minds:
         return
-    by = "by rule (no model is set)" if judged.minds == ("offline",) else f"by {screen.listed(judged.minds)}, {judged.tokens:,} tokens"
+    by = (
+        "by rule (no model is set)"
+        if all(map(OfflineMind.is_named, judged.minds))
+        else f"by {screen.listed(judged.minds)}, {judged.tokens:,} tokens"
+    )
     console.print()
     console.print(f"Then each new fact was held against its neighbours, {judged.pairs:,} pairs {by}:")
     table = screen.rows(3)

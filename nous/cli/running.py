@@ -21,6 +21,7 @@ from nous import embedded
 from nous.errors import UserMistake
 from nous.settings import Settings
 from providers.mind import Mind
+from providers.offline import OfflineMind
 from workers.runtime.app import Process, kit
 from workers.runtime.worker import Worker
 
@@ -147,7 +148,7 @@ def _tell_where(stack: embedded.Stack) -> None:
 
 def _tell_mind(mind: Mind) -> None:
     model = mind.model("relation")
-    print("mind: offline (rules; set ANTHROPIC_API_KEY for Claude)" if model == "offline" else f"mind: {model}", flush=True)
+    print("mind: offline (rules; set ANTHROPIC_API_KEY for Claude)" if OfflineMind.is_named(model) else f"mind: {model}", flush=True)
 
 
 def _tell_what(settings: Settings, mind: Mind) -> None:

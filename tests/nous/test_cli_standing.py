@@ -15,6 +15,7 @@ from nous import clock, embedded
 from nous.cli.moments import typed
 from nous.errors import UserMistake
 from providers.mind import MindAway
+from providers.offline import OfflineMind
 from store import outbox, receipts
 from store.database import Database
 from tests.conftest import until
@@ -25,6 +26,7 @@ from workers.runtime.worker import Kit
 
 OSLO, BERGEN, ROME = "Maria lives in Oslo.", "Maria lives in Bergen.", "Maria lives in Rome."
 AGAIN = "Oslo is where Maria lives."
+OFFLINE = OfflineMind().model("relation")
 OPEN, SAID_OTHERWISE = "The port is not open.", "The port isn't open."
 
 
@@ -414,7 +416,7 @@ async def test_answers_show_who_asked_which_mind_how_often_and_what_it_cost(nous
 
 @pytest.mark.usefixtures("working")
 async def test_the_offline_mind_is_said_to_be_free(nous: Nous, mind: ScriptedMind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScriptedMind, "model", lambda self, task: "offline")
+    monkeypatch.setattr(ScriptedMind, "model", lambda self, task: OFFLINE)
     await learned(nous, (OSLO, 1), (BERGEN, 3))
     assert "by the offline mind, which is free" in (await nous("answers")).stderr
 
@@ -458,11 +460,11 @@ async def test_what_no_mind_could_tell_is_asked_of_another_one(nous: Nous, mind:
     mind.says(OSLO, "unsure", BERGEN)
     told = await learned(nous, (OSLO, 1), (BERGEN, 3))
     mind.says(OSLO, "updates", BERGEN)
-    monkeypatch.setattr(ScriptedMind, "model", lambda self, task: "offline")  # the mind of the command, too
-    assert await nous.json("fact", "recheck") == {"model": "offline", "facts": [{"agent_id": "a", "fact_id": told[BERGEN]}]}
+    monkeypatch.setattr(ScriptedMind, "model", lambda self, task: OFFLINE)  # the mind of the command, too
+    assert await nous.json("fact", "recheck") == {"model": OFFLINE, "facts": [{"agent_id": "a", "fact_id": told[BERGEN]}]}
     assert (await nous("wait")).exit_code == 0
     assert await contents(nous) == [BERGEN]
     assert (await nous.json("status"))["unsure"] == 0
     assert (await nous("fact", "recheck", "--agent", "a")).stdout == (
-        "nothing to check again: there is no pair that no mind could tell about and offline was not asked\n"
+        f"nothing to check again: there is no pair that no mind could tell about and {OFFLINE} was not asked\n"
     )

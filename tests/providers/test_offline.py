@@ -8,7 +8,7 @@ import pytest
 
 from nous.guard import agree
 from providers.mind import Claim, Comparison, Judgement, Judgements, Mind, NoAnswer, Pair, Prompt, Question, Relation
-from providers.offline import OfflineMind
+from providers.offline import RULES, OfflineMind
 from providers.single_valued import ATTRIBUTES, attribute, same_attribute
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
@@ -285,3 +285,11 @@ def test_every_listed_attribute_can_be_found_by_its_name() -> None:
 
 def test_the_relations_are_a_closed_list() -> None:
     assert get_args(Relation) == ("same", "refines", "updates", "contradicts", "compatible", "unsure")
+
+
+def test_its_name_has_the_version_of_its_rules_so_that_other_rules_are_another_mind() -> None:
+    name = OfflineMind().model("relation")
+    assert name == f"offline-{RULES}"
+    assert OfflineMind.is_named(name)
+    assert OfflineMind.is_named("offline-99")
+    assert not OfflineMind.is_named("claude-sonnet-4-6")
