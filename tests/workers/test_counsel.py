@@ -838,7 +838,7 @@ async def test_what_a_fact_says_stays_inside_its_fence_and_never_reaches_the_sys
         assert not any(content in system["text"] for content in HOSTILE)
         written = said["content"]
         assert (written.count("<facts>"), written.count("</facts>"), written.count("<fact "), written.count("</fact>")) == (1, 1, 2, 2)
-        assert written.endswith("</facts>\n\npair 1: older F1, newer F2")
+        assert written.endswith(f"</facts>\n\npair 1: older F1, newer F2\n\n{question.ASKED}")
         seen.append(unescape(written.partition("</fact>\n<fact ")[2].partition(">")[2].partition("</fact>")[0]))
     assert sorted(seen) == sorted(HOSTILE), "each reached the model as it was said"
     for agent in agents:
