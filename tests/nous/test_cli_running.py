@@ -164,7 +164,7 @@ async def test_ctrl_c_ends_a_publish_that_waits_for_more_lines_and_says_how_far_
 
         await until(is_sent, within_s=WITHIN_S, what="the first line")
         publish.send_signal(signal.SIGINT)  # one that comes in the moment before it reads may be lost: a person presses again
-        await asyncio.wait([asyncio.create_task(publish.wait())], timeout=2)
+        await asyncio.wait([asyncio.create_task(publish.wait())], timeout=10)
         code, out, err = await ended(publish) if publish.returncode is not None else await stopped(publish, signal.SIGINT)
     assert (code, "1 event sent to fact_learned" in out, "stopped after 1 event" in err) == (130, True, True)
     assert "Traceback" not in err
