@@ -20,7 +20,7 @@ MIN_CHARACTERS = 200
 """Of both sides together (spec 000)."""
 
 PHRASES = ("remember this", "remember that", "don't forget", "save this")
-_SAVED_THING = r"(?!\s+(?!for|to|in|please|now|and|so|because|as|if|when|before|somewhere|forever|down\b)\w)"
+_SAVED_THING = r"(?!\s+(?!(?:for|to|in|please|now|and|so|because|as|if|when|before|somewhere|forever|down)\b)\w)"
 _ASKED = re.compile("|".join(rf"\b{phrase}\b" + (_SAVED_THING if phrase == "save this" else "") for phrase in PHRASES))
 
 

@@ -77,6 +77,8 @@ def test_what_asks_to_remember(said: str) -> None:
     "said",
     [
         "save this file",
+        "save this invoice",
+        "save this format",
         "Save this document as PDF",
         "I remember thistles",
         "we forget",
