@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     retry_base_s: float = Field(default=1.0, gt=0, description="Wait before the second attempt; doubles from there, with jitter.")
     retry_cap_s: float = Field(default=300.0, gt=0, description="Longest wait between attempts.")
     graceful_s: float = Field(default=20.0, gt=0, description="How long a stop waits for work in flight.")
-    database_pool: int = Field(default=3, ge=1, description="Postgres connections of one worker process; no overflow.")
+    database_pool: int = Field(default=4, ge=1, description="Postgres connections of one worker process; no overflow.")
 
     log_format: Literal["auto", "human", "json"] = Field(default="auto", description="auto is human on a terminal, JSON elsewhere.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info")

@@ -13,6 +13,10 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
+
+REMEMBERED = 4_096  # normalised texts: a fact's words are asked for several times within a page, a subject's all day
+REMEMBERED_LENGTH = 500
 
 
 def _words(text: str) -> frozenset[str]:
@@ -74,7 +78,7 @@ _BULLET = re.compile(f"[-*•·‣▪●○–—] (?=\"? ?(?:{_LETTER}{{2}}|[Aa
 _PLAIN_WORDS = re.compile(f"{WORD.pattern}(?: {WORD.pattern})*+")
 _PLAIN_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:'\\-、。।۔])++")
 _ORDINARY_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:?!'\"()\\-–—、。।۔¡¿$€£%&「」『』《》])++")
-_STOPPED = re.compile(f"(?:{_LETTER}|[\\d)\\]}}\"'`%+#°»」』》])$")
+_STOPPED = re.compile(f"{_LETTER}|[\\d)\\]}}\"'`%+#°»」』》]")  # what one full stop may stand behind
 _ENDING = re.compile(f"(?:^|[ \"'(—,、。¡¿\\-]|(?<=[^\\x00-\\u0dff])){WORD.pattern}(?:[)\"'」』》]*|[.!?]?[\"']+)$")
 _UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff]")
 _CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
@@ -86,6 +90,7 @@ _CASE_IS_CONTENT = re.compile(
 )
 # So it is where one of these is given its value (`the token is Hunter`), but not in `a key vote` and `the code review`.
 _KEYED = r"(?<![a-z])(?:secret|token|key|code|user ?name|invite|licen[cs]e)s?(?![a-z])"
+_MAY_BE_KEYED = ("secret", "token", "key", "code", "user", "invite", "licen")  # a text without any of these need not be searched further
 _OWNED = r"(?:an?|the|her|his|its|their|my|our|your)"
 _NO_VALUE = (
     r"(?:a|an|the|that|this|what|whether|why|how|when|where|in|on|at|by|to|for|of|with|from|not|no|been|being|also|still|only|very|more|most"
@@ -229,7 +234,11 @@ def one_i(formed: str) -> str:
 def case_is_content(formed: str) -> bool:
     """Whether the text is about how something is spelled, as one about a password is."""
     lowered = formed.lower()
-    if _CASE_IS_CONTENT.search(lowered) or _IS_GIVEN.search(lowered):
+    if _CASE_IS_CONTENT.search(lowered):
+        return True
+    if not any(word in lowered for word in _MAY_BE_KEYED):
+        return False
+    if _IS_GIVEN.search(lowered):
         return True
     beside = _IS_BESIDE_A_NUMBER if formed.isupper() else _IS_BESIDE_A_NAME
     return beside.search(lowered if formed.isupper() else formed) is not None
@@ -324,7 +333,7 @@ def _unstopped(text: str) -> str:
     if inner.endswith(" "):
         return inner.rstrip() if _is_silent(stops, inner.rstrip()) else text
     if len(stops) == 1 and stops != "!":
-        return inner if _STOPPED.search(inner) else text
+        return inner if _STOPPED.match(inner[-1]) else text
     return inner if _is_ordinary(inner) else text
 
 
@@ -372,6 +381,10 @@ def unended(formed: str) -> str:
 
 def normalise(text: str) -> str:
     """`text` for comparing by hash: nothing around it, and case folded where it is no meaning."""
+    return _remembered(text) if len(text) <= REMEMBERED_LENGTH else _normalised(text)
+
+
+def _normalised(text: str) -> str:
     formed = form(text)
     if case_is_content(formed):
         return unended(formed)
@@ -389,6 +402,9 @@ def normalise(text: str) -> str:
         else:
             chunks.append(chunk)
     return " ".join(chunks)
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_normalised)
 
 
 def content_hash(text: str) -> bytes:

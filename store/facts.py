@@ -266,7 +266,7 @@ def subject_key(subject: str | None) -> str | None:
 
 
 def _fact(row: Any) -> Fact:
-    return Fact(**row._mapping)
+    return Fact(*row)
 
 
 def _pairs(keys: Collection[Key]) -> dict[str, object]:

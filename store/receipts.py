@@ -206,7 +206,7 @@ async def _last_seq(db: Write, agents: Collection[str]) -> dict[str, int]:
 
 def _row(receipt: Receipt, seq: int) -> dict[str, object]:
     return {
-        **{name: getattr(receipt, name) for name in Receipt.__dataclass_fields__},
+        **vars(receipt),
         "evidence": json.dumps(receipt.evidence, ensure_ascii=False, default=str),
         "derived": json.dumps(receipt.derived, ensure_ascii=False),
         "seq": seq,

@@ -9,8 +9,8 @@ arrived before have their ids again, and one effect.
 
 import asyncio
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -31,6 +31,7 @@ from .ready import Ready, ready
 from .tally import REJECTS_TOLD, Ids, Json, Sums, Tally
 
 BATCH = 500
+LAST_BATCH_S = 5.0  # what is on its way when Ctrl-C comes has so long to arrive, so that it is counted
 NAMES_LOOKED_AT = 1_000  # of unknown fields, each once
 MISSPELT = 0.8  # so alike is a slip of the finger, not another name
 
@@ -41,7 +42,7 @@ BY_COMMAND = {
     "fact_split": "nous fact split",
 }
 
-Append = Callable[[Sequence[Ready]], list[str]]
+Append = Callable[[Sequence[Ready]], Coroutine[None, None, list[str]]]
 """Sends events, and gives their entry ids in order."""
 
 # ── the command ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -50,11 +51,11 @@ Append = Callable[[Sequence[Ready]], list[str]]
 def publish_file(settings: Settings, event: str, file: str, *, is_json: bool, with_ids: bool) -> bool:
     """Publish every line of `file` (`-` is standard input); whether none was rejected."""
     kind = _kind(event)
-    with lines.opened(file) as pages, _connected(settings, kind) as append, _progress(file) as advance:
+    with lines.opened(file) as descriptor, _progress(file) as advance:
         printer = Json() if is_json else Ids() if with_ids else Sums()
         tally = Tally(kind.stream)
         try:
-            _send_all(kind, pages, append, tally, printer, advance)
+            asyncio.run(_send_all(settings, kind, lines.pages(descriptor), tally, printer, advance))
         except (Outage, KeyboardInterrupt):
             _end(tally, printer)
             _say_how_far(tally)
@@ -68,8 +69,7 @@ def publish_one(settings: Settings, event: str, pairs: Iterable[str], *, is_json
     """Publish one event written as key=value. Raises UserMistake saying what does not fit."""
     kind = _kind(event)
     one = typed(kind, pairs)
-    with _connected(settings, kind) as append:
-        (entry_id,) = append([one])
+    (entry_id,) = asyncio.run(_send(settings, kind, [one]))
     told = {"event_id": one.event_id, "entry_id": entry_id, **one.made}
     if is_json:
         screen.emit({"stream": kind.stream, **told})
@@ -83,18 +83,45 @@ def publish_one(settings: Settings, event: str, pairs: Iterable[str], *, is_json
 # ── sending ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _send_all(
-    kind: type[Event], pages: Iterator[list[Line]], append: Append, tally: Tally, printer: Sums, advance: Callable[[int, int], None]
+async def _send_all(
+    settings: Settings,
+    kind: type[Event],
+    pages: AsyncIterator[list[Line]],
+    tally: Tally,
+    printer: Sums,
+    advance: Callable[[int, int], None],
 ) -> None:
     spelling = Spelling(kind)
-    for page in pages:
-        fit = _accepted(kind, page, tally, printer)
-        while batch := list(islice(fit, BATCH)):
-            for one, entry_id in zip(batch, append(batch), strict=True):
-                spelling.look_at(one.line, one.fields)
-                tally.count(one, entry_id)
-                printer.sent(one, entry_id)
-        advance(sum(line.size for line in page), tally.sent)
+    async with _connected(settings, kind) as append:
+        async for page in pages:
+            fit = _accepted(kind, page, tally, printer)
+            while batch := list(islice(fit, BATCH)):
+                entry_ids, is_interrupted = await _whole(append(batch))
+                for one, entry_id in zip(batch, entry_ids, strict=True):
+                    spelling.look_at(one.line, one.fields)
+                    tally.count(one, entry_id)
+                    printer.sent(one, entry_id)
+                if is_interrupted:
+                    raise asyncio.CancelledError
+            advance(sum(line.size for line in page), tally.sent)
+
+
+async def _send(settings: Settings, kind: type[Event], batch: Sequence[Ready]) -> list[str]:
+    async with _connected(settings, kind) as append:
+        return await append(batch)
+
+
+async def _whole(sending: Coroutine[None, None, list[str]]) -> tuple[list[str], bool]:
+    """The entry ids of a batch, and whether Ctrl-C came meanwhile."""
+    task = asyncio.create_task(sending)
+    try:
+        return await asyncio.shield(task), False
+    except asyncio.CancelledError:
+        await asyncio.wait([task], timeout=LAST_BATCH_S)
+        if not task.done():
+            task.cancel()
+            raise
+        return task.result(), True
 
 
 def _accepted(kind: type[Event], page: Iterable[Line], tally: Tally, printer: Sums) -> Iterator[Ready]:
@@ -128,19 +155,11 @@ class Spelling:
                 print(f"warning: line {line}: {self.kind.stream} has no field {word!r}; sent as it is, is it {known}?", file=sys.stderr)
 
 
-@contextmanager
-def _connected(settings: Settings, kind: type[Event]) -> Iterator[Append]:
-    """How to send to the stream of `kind`, for the block. The loop runs only while it sends: reading blocks, and Ctrl-C ends it.
-
-    `Runner.run` would take Ctrl-C for itself, and lose one that comes while it ends.
-    """
-    with asyncio.Runner() as runner:
-        run = runner.get_loop().run_until_complete
-        redis = streams.connect(place.redis_url(settings))
-        try:
-            yield lambda batch: run(streams.append(redis, [(kind.stream, one.body) for one in batch]))
-        finally:
-            run(redis.aclose())
+@asynccontextmanager
+async def _connected(settings: Settings, kind: type[Event]) -> AsyncIterator[Append]:
+    """How to send to the stream of `kind`, for the block."""
+    async with streams.connect(place.redis_url(settings)) as redis:
+        yield lambda batch: streams.append(redis, [(kind.stream, one.body) for one in batch])
 
 
 # ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -27,7 +27,7 @@ from workers.runtime import streams
 from .sentences import sentences
 
 GROUP = "deduplicator"
-LOOK_EVERY_S = 0.005
+LOOK_EVERY_S = 0.02
 TOO_LONG_S = 120.0
 PER_AGENT = 100
 

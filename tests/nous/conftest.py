@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import workers
 from nous import embedded, log
-from nous.cli import app
+from nous.cli import app, lines
 from providers.embedder import Vectors
 from providers.zero import ZeroEmbedder
 from workers.runtime.app import Process
@@ -24,12 +25,17 @@ from workers.runtime.worker import Kit
 class Nous:
     """The command, as a person types it, on the stack of this test."""
 
-    def __init__(self, env: dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.env = env
+        self.monkeypatch = monkeypatch
 
     async def __call__(self, *words: str, stdin: str | bytes | None = None, **env: str) -> Result:
         """Run it in a thread of its own, since it brings a loop of its own."""
-        return await asyncio.to_thread(CliRunner().invoke, app, list(words), input=stdin, env=self.env | env, prog_name="nous")
+        with TemporaryFile() as file, self.monkeypatch.context() as patched:
+            file.write(stdin.encode() if isinstance(stdin, str) else stdin or b"")
+            file.seek(0)
+            patched.setattr(lines, "standard_input", file.fileno)  # typer's own stand-in for it has no descriptor
+            return await asyncio.to_thread(CliRunner().invoke, app, list(words), env=self.env | env, prog_name="nous")
 
     async def json(self, *words: str, **env: str) -> Any:
         """What it prints with `--json`, and nothing else."""
@@ -49,7 +55,8 @@ def nous(stack: embedded.Stack, database_url: str, redis: Redis, tmp_path: Path,
             "NOUS_EMBEDDER": "zero",
             "NOUS_HOME": str(tmp_path / "home"),
             "COLUMNS": "100",
-        }
+        },
+        monkeypatch,
     )
     structlog.reset_defaults()
 
