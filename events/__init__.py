@@ -5,9 +5,11 @@ Agents in any language need only this much of it: `XADD <stream> * data <JSON ob
 
 from .base import MAX_CONTENT_CHARACTERS, Event, Provenance
 from .censors import CensorAdded, CensorEscalated, CensorRelaxed, CensorTriggered, Severity
-from .episodes import EpisodeClosed
+from .decisions import DecisionOutcome, DecisionRecorded, DecisionReviewed, Stakes
+from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, EpisodeUnsettled, SummaryWriter
 from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
 from .identity import derived
+from .procedures import ProcedureLearned, ProcedureUsed
 from .publish import publish
 from .wire import MAX_BODY_BYTES, MalformedEvent, body_of, decode, encode, entry_time, kept_body
 
@@ -17,14 +19,21 @@ CATALOGUE: dict[str, type[Event]] = {
         FactLearned,
         EpisodeClosed,
         CensorTriggered,
+        DecisionRecorded,
+        DecisionReviewed,
+        ProcedureLearned,
+        ProcedureUsed,
         FactStored,
         FactConfirmed,
         FactSuperseded,
         FactMerged,
         FactUnsettled,
+        EpisodeSummarized,
+        EpisodeUnsettled,
         CensorEscalated,
         FactRestored,
         FactSplit,
+        EpisodeRestored,
         CensorAdded,
         CensorRelaxed,
     )
@@ -39,7 +48,13 @@ __all__ = [
     "CensorEscalated",
     "CensorRelaxed",
     "CensorTriggered",
+    "DecisionOutcome",
+    "DecisionRecorded",
+    "DecisionReviewed",
     "EpisodeClosed",
+    "EpisodeRestored",
+    "EpisodeSummarized",
+    "EpisodeUnsettled",
     "Event",
     "FactConfirmed",
     "FactLearned",
@@ -50,8 +65,12 @@ __all__ = [
     "FactSuperseded",
     "FactUnsettled",
     "MalformedEvent",
+    "ProcedureLearned",
+    "ProcedureUsed",
     "Provenance",
     "Severity",
+    "Stakes",
+    "SummaryWriter",
     "Unsettling",
     "body_of",
     "decode",

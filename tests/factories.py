@@ -14,13 +14,17 @@ from events import CensorTriggered, EpisodeClosed, FactLearned
 from nous.text import content_hash
 from store.answers import Asked
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
+from store.decisions import Decision
+from store.episodes import Episode
 from store.facts import Fact
 from store.keys import text_key
 from store.mentions import Mention
 from store.outbox import Letter
+from store.procedures import Procedure
 from store.receipts import Receipt
 from store.relations import Relation
 from store.retries import Retry
+from store.sessions import Session, Turn
 from store.vectors import Vector
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -126,6 +130,34 @@ def a_censor(**over: Any) -> Censor:
         "created_at": NOON,
     }
     return Censor(**fields | over)
+
+
+def a_session(**over: Any) -> Session:
+    fields: dict[str, Any] = {"agent_id": AGENT, "session_key": an_id(), "session_id": "chat", "started_at": NOON, "last_at": NOON}
+    return Session(**fields | over)
+
+
+def a_turn(session: Session, **over: Any) -> Turn:
+    fields: dict[str, Any] = {"position": 1, "speaker": "user", "content": words(), "said_at": NOON}
+    return Turn(**{"agent_id": session.agent_id, "session_key": session.session_key} | fields | over)
+
+
+def an_episode(**over: Any) -> Episode:
+    recorded: dict[str, Any] = {"created_at": NOON, "recorded_at": NOON, "recorded_by": f"event-{next(_numbers)}"}
+    fields = {"agent_id": AGENT, "episode_id": an_id(), "trigger": "user_message", "started_at": NOON} | recorded
+    return Episode(**fields | over)
+
+
+def a_decision(**over: Any) -> Decision:
+    recorded: dict[str, Any] = {"created_at": NOON, "recorded_at": NOON, "recorded_by": f"event-{next(_numbers)}"}
+    fields = {"agent_id": AGENT, "decision_id": an_id(), "description": "Postgres, not SQLite", "confidence": 0.8, "decided_at": NOON}
+    return Decision(**fields | recorded | {"brief": "Postgres, not SQLite [80% confidence]"} | over)
+
+
+def a_procedure(**over: Any) -> Procedure:
+    recorded: dict[str, Any] = {"created_at": NOON, "recorded_at": NOON, "recorded_by": f"event-{next(_numbers)}"}
+    fields = {"agent_id": AGENT, "procedure_id": an_id(), "name": "Release", "brief": "Release: tag; push", "learned_at": NOON}
+    return Procedure(**fields | recorded | over)
 
 
 def a_receipt(**over: Any) -> Receipt:

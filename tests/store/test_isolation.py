@@ -12,11 +12,39 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from nous.embedded import Stack
 from nous.text import content_hash
-from store import answers, censors, embedders, facts, mentions, receipts, relations, vectors
+from store import (
+    answers,
+    censors,
+    decisions,
+    embedders,
+    episodes,
+    facts,
+    mentions,
+    procedures,
+    receipts,
+    relations,
+    sessions,
+    vectors,
+    writings,
+)
 from store.database import Database, Read
 from store.migrate import migrate
 from tests.conftest import a_database
-from tests.factories import NOON, a_censor, a_fact, a_mention, a_question, a_receipt, a_relation, a_vector
+from tests.factories import (
+    NOON,
+    a_censor,
+    a_decision,
+    a_fact,
+    a_mention,
+    a_procedure,
+    a_question,
+    a_receipt,
+    a_relation,
+    a_session,
+    a_turn,
+    a_vector,
+    an_episode,
+)
 from tests.store.conftest import run
 
 ONE_ID = a_censor().censor_id  # both agents use it
@@ -41,6 +69,16 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await receipts.insert(db, [a_receipt(agent_id=agent, event_id="event", about=ONE_ID)])
             await relations.put(db, [a_relation(agent_id=agent)])
             await answers.ask(db, [a_question(agent_id=agent)], lease=NOON)
+            session = a_session(agent_id=agent, session_key=ONE_ID, episode_id=ONE_ID)
+            await sessions.put(db, session)
+            await sessions.add_turn(db, a_turn(session))
+            await episodes.put(db, an_episode(agent_id=agent, episode_id=ONE_ID, session_key=ONE_ID))
+            await episodes.put_vector(db, agent, ONE_ID, "opening", embedder="zero", vector=a_vector(1))
+            await episodes.link_decisions(db, agent, ONE_ID, {ONE_ID: "named"})
+            await decisions.put(db, a_decision(agent_id=agent, decision_id=ONE_ID))
+            await procedures.put(db, a_procedure(agent_id=agent, procedure_id=ONE_ID))
+            asked = writings.Question(agent_id=agent, question_key=b"key", prompt="episode-1", model="a-model")
+            await writings.ask(db, asked, worker="episode_summarizer", about="episode:1", now=NOON, lease=NOON)
     yield database
     await database.close()
 
@@ -56,7 +94,7 @@ async def tables(owner: asyncpg.Connection, where: str = "true") -> list[str]:
     """Tables and views of ours."""
     found = await owner.fetch(
         "SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        f" WHERE n.nspname IN ('heart', 'bus') AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ({where}) ORDER BY 1"
+        f" WHERE n.nspname IN ('heart', 'brain', 'bus') AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ({where}) ORDER BY 1"
     )
     return [row["name"] for row in found]
 
@@ -226,11 +264,16 @@ async def test_an_agent_s_name_whatever_is_in_it_admits_exactly_that_agent(datab
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_writer_cannot_add_a_row_for_another_agent(populated: Database, guarded: list[str]) -> None:
+async def test_a_writer_cannot_add_a_row_for_another_agent(populated: Database, guarded: list[str], owner: asyncpg.Connection) -> None:
     for table in guarded:
+        named = await owner.fetch(
+            "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND attgenerated = ''", table
+        )
+        columns = [row["attname"] for row in named]
+        others = ", ".join("'c'" if name == "agent_id" else name for name in columns)
         with pytest.raises(ProgrammingError, match="new row violates row-level security policy"):
             async with populated.write(["a"]) as db:
-                await run(db, f"""INSERT INTO {table} SELECT (jsonb_populate_record(r, '{{"agent_id": "c"}}')).* FROM {table} r""")
+                await run(db, f"INSERT INTO {table} ({', '.join(columns)}) SELECT {others} FROM {table}")
 
 
 async def test_a_writer_cannot_give_its_row_to_another_agent(populated: Database, guarded: list[str]) -> None:

@@ -24,7 +24,7 @@ from tests.conftest import a_database
 from tests.factories import NOON, a_fact, a_mention
 from tests.store.conftest import run
 
-HEAD = ["0001", "0002"]
+HEAD = ["0001", "0002", "0003"]
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ async def shape(url: str) -> list[str]:
         """
 SELECT 'column ' || attrelid::regclass || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull AS what
   FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
- WHERE nspname IN ('heart', 'bus') AND attnum > 0 AND NOT attisdropped
+ WHERE nspname IN ('heart', 'brain', 'bus') AND attnum > 0 AND NOT attisdropped
 UNION ALL SELECT 'policy ' || schemaname || tablename || policyname || roles::text || qual FROM pg_policies
 UNION ALL SELECT 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
-  FROM pg_constraint WHERE connamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('heart', 'bus'))
+  FROM pg_constraint WHERE connamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('heart', 'brain', 'bus'))
 UNION ALL SELECT 'rights ' || table_schema || table_name || grantee || privilege_type FROM information_schema.role_table_grants
- WHERE table_schema IN ('heart', 'bus')
+ WHERE table_schema IN ('heart', 'brain', 'bus')
 UNION ALL SELECT 'function ' || oid::regprocedure FROM pg_proc WHERE pronamespace = to_regnamespace('heart')
 ORDER BY 1"""
     )
@@ -101,7 +101,7 @@ async def test_facts_that_were_there_before_relations_keep_all_they_were_and_get
         await _learned_before(owner, vectors_in, number, a_fact(agent_id=agent, content=content, subject=subject, attribute=attribute))
     old = "agent_id, fact_id, content, subject, attribute, active, claimed_at, confirmation_count, created_at"
     before = await owner.fetch(f"SELECT {old} FROM heart.facts ORDER BY created_at")
-    assert await migrate(empty, embedder="zero", dimension=512) == ["0002"]
+    assert await migrate(empty, embedder="zero", dimension=512) == ["0002", "0003"]
     assert await owner.fetch(f"SELECT {old} FROM heart.facts ORDER BY created_at") == before
     new = await owner.fetch(
         "SELECT f.*, v.current FROM heart.facts f JOIN " + vectors_in + " v USING (agent_id, fact_id) ORDER BY created_at"

@@ -1,0 +1,175 @@
+"""Episodes: conversations worth remembering, from their first turn to their summary. What is put aside is inactive and comes back whole."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pgvector import HalfVector
+from sqlalchemy import text
+
+from .database import Read, Write
+from .vectors import Vector
+
+Writer = Literal["producer", "mind", "extract"]
+"""Who wrote the summary: it came with the event, a mind did, or it was cut out of the transcript without one."""
+
+Part = Literal["opening", "summary"]
+How = Literal["named", "session", "time", "mind"]
+"""How a decision is known to belong to an episode: its id came with the event, it was made in the same session, it was made while the
+episode lasted, the mind that summarised it listed it."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One row of heart.episodes.
+
+    `session_key` leads to its turns, `detail` is the transcript that came with the event instead. `opening` is the first 200 characters
+    the user said. `put_aside` says why it is not active. `settled_by` is the event whose summary and facts it has.
+    """
+
+    agent_id: str
+    episode_id: UUID
+    trigger: str
+    started_at: datetime
+    created_at: datetime
+    recorded_at: datetime
+    recorded_by: str
+    session_key: UUID | None = None
+    title: str | None = None
+    summary: str | None = None
+    written_by: Writer | None = None
+    model: str | None = None
+    detail: str | None = None
+    outcome: str | None = None
+    lessons_learned: tuple[str, ...] = ()
+    frame_used: str | None = None
+    opening: str | None = None
+    ended_at: datetime | None = None
+    active: bool = True
+    put_aside: str | None = None
+    turn_count: int | None = None
+    tool_count: int | None = None
+    brief: str = ""
+    settled_by: str | None = None
+
+
+_NAMES = tuple(Episode.__dataclass_fields__)
+_COLUMNS = ", ".join(_NAMES)
+_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "episode_id", "created_at"))
+
+
+async def get(db: Read, agent: str, episode: UUID) -> Episode | None:
+    """The agent's episode; None when it has none of that id, whoever else may."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.episodes WHERE agent_id = :agent AND episode_id = :episode"),
+        {"agent": agent, "episode": episode},
+    )
+    row = rows.one_or_none()
+    return _episode(row) if row else None
+
+
+async def put(db: Write, episode: Episode) -> None:
+    """Write an episode down as it is now."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
+    await db.execute(
+        text(
+            f"INSERT INTO heart.episodes ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
+            f" ON CONFLICT (agent_id, episode_id) DO UPDATE SET {changes}"
+        ),
+        {**vars(episode), "lessons_learned": list(episode.lessons_learned)},
+    )
+
+
+async def owners(db: Read, episode: UUID) -> list[str]:
+    """The agents that have an episode of this id; needs an overview."""
+    rows = await db.execute(text("SELECT agent_id FROM heart.episodes WHERE episode_id = :episode ORDER BY 1"), {"episode": episode})
+    return [row.agent_id for row in rows]
+
+
+async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | None) -> list[Episode]:
+    """Episodes for a person to read, the latest first; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.episodes WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent) AND (active OR :inactive)"
+            " ORDER BY started_at DESC, agent_id, episode_id LIMIT :limit"
+        ),
+        {"agent": agent, "inactive": inactive, "limit": limit},
+    )
+    return [_episode(row) for row in rows]
+
+
+async def extracts(db: Read, agent: str, *, limit: int) -> list[UUID]:
+    """The agent's active episodes whose summary was cut out without a mind, the oldest first."""
+    rows = await db.execute(
+        text(
+            "SELECT episode_id FROM heart.episodes WHERE agent_id = :agent AND written_by = 'extract' AND active"
+            " ORDER BY started_at, episode_id LIMIT :limit"
+        ),
+        {"agent": agent, "limit": limit},
+    )
+    return [row.episode_id for row in rows]
+
+
+# ── vectors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def put_vector(db: Write, agent: str, episode: UUID, part: Part, *, embedder: str, vector: Vector) -> None:
+    """Keep the vector of a part of an episode."""
+    await db.execute(
+        text(
+            "INSERT INTO heart.episode_vectors (agent_id, episode_id, part, embedder, vector)"
+            " VALUES (:agent, :episode, :part, :embedder, CAST(:vector AS halfvec))"
+            " ON CONFLICT (agent_id, episode_id, part, embedder) DO UPDATE SET vector = excluded.vector"
+        ),
+        {"agent": agent, "episode": episode, "part": part, "embedder": embedder, "vector": HalfVector(vector)},
+    )
+
+
+async def nearest_opening(db: Read, agent: str, vector: Vector, *, embedder: str, since: datetime) -> tuple[UUID, float] | None:
+    """The active episode begun since then whose first words are nearest, and their cosine: plain, exact, of this embedder's vectors."""
+    rows = await db.execute(
+        text(
+            "SELECT e.episode_id, 1 - (v.vector <=> CAST(:vector AS halfvec)) AS similarity FROM heart.episodes e"
+            " JOIN heart.episode_vectors v ON v.agent_id = e.agent_id AND v.episode_id = e.episode_id"
+            "  AND v.part = 'opening' AND v.embedder = :embedder"
+            " WHERE e.agent_id = :agent AND e.active AND e.started_at > :since"
+            " ORDER BY similarity DESC, e.episode_id LIMIT 1"
+        ),
+        {"agent": agent, "vector": HalfVector(vector), "embedder": embedder, "since": since},
+    )
+    row = rows.one_or_none()
+    return (row.episode_id, float(row.similarity)) if row else None
+
+
+# ── decisions ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def link_decisions(db: Write, agent: str, episode: UUID, found: Mapping[UUID, How]) -> None:
+    """Say which decisions belong to an episode; how it was known first stays."""
+    if found:
+        await db.execute(
+            text(
+                "INSERT INTO heart.episode_decisions (agent_id, episode_id, decision_id, how)"
+                " SELECT :agent, :episode, q.decision_id, q.how"
+                " FROM unnest(CAST(:decisions AS uuid[]), CAST(:hows AS text[])) AS q(decision_id, how) ON CONFLICT DO NOTHING"
+            ),
+            {"agent": agent, "episode": episode, "decisions": list(found), "hows": list(found.values())},
+        )
+
+
+async def decisions_of(db: Read, agent: str, episodes: Collection[UUID]) -> Sequence[tuple[UUID, UUID, How]]:
+    """(episode_id, decision_id, how) of these episodes."""
+    rows = await db.execute(
+        text(
+            "SELECT episode_id, decision_id, how FROM heart.episode_decisions WHERE agent_id = :agent"
+            " AND episode_id = ANY(CAST(:episodes AS uuid[])) ORDER BY 1, 2"
+        ),
+        {"agent": agent, "episodes": list(episodes)},
+    )
+    return [(row.episode_id, row.decision_id, row.how) for row in rows]
+
+
+def _episode(row: Any) -> Episode:
+    return Episode(**{**row._mapping, "lessons_learned": tuple(row.lessons_learned)})

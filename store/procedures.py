@@ -1,0 +1,82 @@
+"""Procedures: how something is done, and how often it worked."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from .database import Read, Write
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """One row of heart.procedures; `brief` is its line in recall."""
+
+    agent_id: str
+    procedure_id: UUID
+    name: str
+    brief: str
+    learned_at: datetime
+    created_at: datetime
+    recorded_at: datetime
+    recorded_by: str
+    goals: tuple[str, ...] = ()
+    core_patterns: tuple[str, ...] = ()
+    implementation_notes: tuple[str, ...] = ()
+    activation_count: int = 0
+    success_count: int = 0
+    failure_count: int = 0
+    last_activated: datetime | None = None
+    active: bool = True
+
+    @property
+    def effectiveness(self) -> float | None:
+        """The share of uses that are known to have worked, 0 to 1; None while nothing is known."""
+        known = self.success_count + self.failure_count
+        return self.success_count / known if known else None
+
+
+_NAMES = tuple(Procedure.__dataclass_fields__)
+_COLUMNS = ", ".join(_NAMES)
+_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "procedure_id", "created_at"))
+_LISTS = ("goals", "core_patterns", "implementation_notes")
+
+
+async def get(db: Read, agent: str, procedure: UUID) -> Procedure | None:
+    """The agent's procedure; None when it has none of that id, whoever else may."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.procedures WHERE agent_id = :agent AND procedure_id = :procedure"),
+        {"agent": agent, "procedure": procedure},
+    )
+    row = rows.one_or_none()
+    return _procedure(row) if row else None
+
+
+async def put(db: Write, procedure: Procedure) -> None:
+    """Write a procedure down as it is now."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
+    await db.execute(
+        text(
+            f"INSERT INTO heart.procedures ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
+            f" ON CONFLICT (agent_id, procedure_id) DO UPDATE SET {changes}"
+        ),
+        {**vars(procedure), **{name: list(getattr(procedure, name)) for name in _LISTS}},
+    )
+
+
+async def listed(db: Read, *, agent: str | None, limit: int | None = None) -> list[Procedure]:
+    """Active procedures for a person to read, by name; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.procedures WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent) AND active"
+            " ORDER BY agent_id, name, procedure_id LIMIT :limit"
+        ),
+        {"agent": agent, "limit": limit},
+    )
+    return [_procedure(row) for row in rows]
+
+
+def _procedure(row: Any) -> Procedure:
+    return Procedure(**{**row._mapping, **{name: tuple(getattr(row, name)) for name in _LISTS}})

@@ -1,0 +1,146 @@
+"""Sessions: conversations as an agent reports them, and their turns word for word.
+
+One of a session_id is open at a time; when it has ended, the same session_id begins another. A turn that is reported again under its
+turn_id is the same turn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import text
+
+from .database import Read, Write
+
+Ending = Literal["ended", "abandoned"]
+
+
+@dataclass(frozen=True)
+class Session:
+    """One row of heart.sessions. `turn_count` counts finished turns, `not_opened` says why the session has no episode yet."""
+
+    agent_id: str
+    session_key: UUID
+    session_id: str
+    started_at: datetime
+    last_at: datetime
+    ended_at: datetime | None = None
+    ending: Ending | None = None
+    turn_count: int = 0
+    user_characters: int = 0
+    assistant_characters: int = 0
+    tools: tuple[str, ...] = ()
+    asked_to_remember: bool = False
+    frame_used: str | None = None
+    episode_id: UUID | None = None
+    not_opened: str | None = None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One utterance. `position` counts from 1 within the session; `turn_id` is the reporter's own, if it has one."""
+
+    agent_id: str
+    session_key: UUID
+    position: int
+    speaker: str
+    content: str
+    said_at: datetime
+    turn_id: str | None = None
+
+
+_NAMES = tuple(Session.__dataclass_fields__)
+_COLUMNS = ", ".join(_NAMES)
+_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "session_key", "session_id", "started_at"))
+_TURN = tuple(Turn.__dataclass_fields__)
+
+
+async def open_one(db: Read, agent: str, session_id: str) -> Session | None:
+    """The agent's open session of this id."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.sessions WHERE agent_id = :agent AND session_id = :session AND ended_at IS NULL"),
+        {"agent": agent, "session": session_id},
+    )
+    row = rows.one_or_none()
+    return _session(row) if row else None
+
+
+async def get(db: Read, agent: str, session_key: UUID) -> Session | None:
+    """The agent's session of this key, open or ended."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.sessions WHERE agent_id = :agent AND session_key = :key"), {"agent": agent, "key": session_key}
+    )
+    row = rows.one_or_none()
+    return _session(row) if row else None
+
+
+async def put(db: Write, session: Session) -> None:
+    """Write a session down as it is now."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
+    await db.execute(
+        text(
+            f"INSERT INTO heart.sessions ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
+            f" ON CONFLICT (agent_id, session_key) DO UPDATE SET {changes}"
+        ),
+        {**vars(session), "tools": list(session.tools)},
+    )
+
+
+async def add_turn(db: Write, turn: Turn) -> bool:
+    """Add an utterance; False when its turn_id was reported before."""
+    rows = await db.execute(
+        text(
+            f"INSERT INTO heart.turns ({', '.join(_TURN)}) VALUES ({', '.join(f':{name}' for name in _TURN)})"
+            " ON CONFLICT (agent_id, session_key, turn_id, speaker) WHERE turn_id IS NOT NULL DO NOTHING RETURNING 1"
+        ),
+        vars(turn),
+    )
+    return rows.one_or_none() is not None
+
+
+async def turns(db: Read, agent: str, session_key: UUID, *, last: int | None = None) -> list[Turn]:
+    """What was said in a session, in order; of a long one the `last` utterances if that is given."""
+    rows = await db.execute(
+        text(
+            f"SELECT * FROM (SELECT {', '.join(_TURN)} FROM heart.turns WHERE agent_id = :agent AND session_key = :key"
+            " ORDER BY position DESC LIMIT :last) t ORDER BY position"
+        ),
+        {"agent": agent, "key": session_key, "last": last},
+    )
+    return [Turn(**row._mapping) for row in rows]
+
+
+async def next_position(db: Read, agent: str, session_key: UUID) -> int:
+    """The position of the next utterance."""
+    rows = await db.execute(
+        text("SELECT coalesce(max(position), 0) + 1 FROM heart.turns WHERE agent_id = :agent AND session_key = :key"),
+        {"agent": agent, "key": session_key},
+    )
+    return int(rows.scalar_one())
+
+
+async def silent(db: Read, *, since: datetime, limit: int) -> list[Session]:
+    """Open sessions in which nothing was said since then, the longest silent first; needs an overview."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.sessions WHERE ended_at IS NULL AND last_at < :since ORDER BY last_at LIMIT :limit"),
+        {"since": since, "limit": limit},
+    )
+    return [_session(row) for row in rows]
+
+
+async def listed(db: Read, *, agent: str | None, limit: int | None) -> Sequence[Session]:
+    """Sessions for a person to read, the latest first; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.sessions WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
+            " ORDER BY last_at DESC, agent_id, session_id LIMIT :limit"
+        ),
+        {"agent": agent, "limit": limit},
+    )
+    return [_session(row) for row in rows]
+
+
+def _session(row: Any) -> Session:
+    return Session(**{**row._mapping, "tools": tuple(row.tools)})
