@@ -86,6 +86,16 @@ def encode(event: Event) -> bytes:
     return event.model_dump_json(exclude_none=True).encode()
 
 
+def is_storable(text: str) -> bool:
+    """Whether Postgres can hold it as it is."""
+    return _UNSTORABLE.search(text) is None
+
+
+def mended(text: str) -> str:
+    """`text` as Postgres can hold it: without NUL, halves of a surrogate pair joined, lone ones U+FFFD."""
+    return text if is_storable(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
+
+
 def entry_time(entry_id: str) -> datetime:
     """When the broker took the entry in, from its id. Raises MalformedEvent for one that no clock made."""
     milliseconds = int(entry_id.split("-")[0])
@@ -124,12 +134,13 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _storable(name: str, value: Any) -> Any:
-    if not isinstance(value, str) or not _UNSTORABLE.search(value):
+    if isinstance(value, list):
+        return [_storable(name, item) if isinstance(item, str) else item for item in value]
+    if not isinstance(value, str) or is_storable(value):
         return value
     if name in _NEVER_MENDED:
         raise MalformedEvent(f"{name}: has a NUL character or a lone surrogate, got {_shown(value)}; send an id without it")
-    paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return paired.replace("\x00", "")
+    return mended(value)
 
 
 def _readable(body: Mapping[str, object] | None, name: str, kind: TypeAdapter[str]) -> str:

@@ -38,6 +38,17 @@ class Settings(BaseSettings):
 
     confirm_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
     check_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
+    episode_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
+
+    session_silence_s: float = Field(default=3600.0, gt=0, description="A session of which nothing was heard for so long has ended.")
+    remember_phrases: tuple[str, ...] = Field(
+        default=(), description="What else asks for something to be remembered, in any language, as a JSON list of phrases."
+    )
+    episode_prior_turns: int = Field(default=1, ge=1, description="Finished turns after which a conversation is an episode by itself.")
+
+    frames_folder: Path | None = Field(
+        default=None, description="Folder of frame instructions (decision.md, task.md, debug.md, ...) told instead of those shipped."
+    )
 
     mind: MindName = Field(
         default="auto", description="Who judges how facts stand to each other; auto is claude with ANTHROPIC_API_KEY set, else offline."
@@ -51,6 +62,9 @@ class Settings(BaseSettings):
     mind_agent_tokens_per_hour: int = Field(default=500_000, ge=0, description="Budget of one agent; what is over it waits.")
     mind_price_in: float = Field(default=3.0, ge=0, description="US dollars for a million tokens read, for the cost that is shown.")
     mind_price_out: float = Field(default=15.0, ge=0, description="US dollars for a million tokens written, for the cost that is shown.")
+    summary_part_characters: int = Field(
+        default=40_000, ge=1_000, description="Longest transcript summarised in one question; a longer one is summarised in parts."
+    )
     many_valued: tuple[str, ...] = Field(
         default=(), description="Attributes of many values at once, beside those known, as a JSON list of names."
     )

@@ -80,7 +80,8 @@ _PLAIN_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:'\\-、。।۔])++")
 _ORDINARY_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:?!'\"()\\-–—、。।۔¡¿$€£%&「」『』《》])++")
 _STOPPED = re.compile(f"{_LETTER}|[\\d)\\]}}\"'`%+#°»」』》]")  # what one full stop may stand behind
 _ENDING = re.compile(f"(?:^|[ \"'(—,、。¡¿\\-]|(?<=[^\\x00-\\u0dff])){WORD.pattern}(?:[)\"'」』》]*|[.!?]?[\"']+)$")
-_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff]")
+# Scripts whose words do not stand apart: Thai to Burmese, Khmer, kana, bopomofo, Han.
+UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff]")
 _CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
 
 # Where case is the meaning: it is then kept in the whole text.
@@ -254,7 +255,7 @@ def folded(core: str, before: str = "", *, shouting: bool = False, stopped: bool
         return unit
     if core.islower():
         return core if core.isascii() else fold_case(core)
-    if not core.isascii() and (core.casefold() == core or _UNSPACED.search(core)):
+    if not core.isascii() and (core.casefold() == core or UNSPACED.search(core)):
         return core  # `我用Python` is more than one word, which the guard takes apart
     if not shouting and not (stopped and len(core) == 1) and _is_a_name_in_capitals(core, before):
         return core

@@ -73,9 +73,10 @@ def _bundled(profile: Profile, settings: Settings, module: str) -> Embedder:
 
 def _fitted(profile: Profile, settings: Settings) -> Profile:
     """`profile` with the thresholds an operator set."""
-    confirm, check = settings.confirm_similarity, settings.check_similarity
+    confirm, check, episode = settings.confirm_similarity, settings.check_similarity, settings.episode_similarity
     return replace(
         profile,
         confirm_similarity=profile.confirm_similarity if confirm is None else confirm,
         check_similarity=profile.check_similarity if check is None else check,
+        episode_similarity=profile.episode_similarity if episode is None else episode,
     )

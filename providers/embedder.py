@@ -38,6 +38,10 @@ class Embedder(Protocol):
     def check_similarity(self) -> float:
         """Cosine at and above which a new fact is said to have a likely twin."""
 
+    @property
+    def episode_similarity(self) -> float:
+        """Cosine above which two conversations that begin with such words begin alike: the second one opens no episode of its own."""
+
     async def open(self) -> None:
         """Load or reach the model and try one text; harmless when open already.
 
@@ -85,6 +89,7 @@ class Profile:
     dimension: int
     confirm_similarity: float
     check_similarity: float
+    episode_similarity: float
 
     def __post_init__(self) -> None:
         if not 0 <= self.check_similarity <= self.confirm_similarity <= 1:
@@ -103,6 +108,7 @@ class Profiled:
         self.dimension = profile.dimension
         self.confirm_similarity = profile.confirm_similarity
         self.check_similarity = profile.check_similarity
+        self.episode_similarity = profile.episode_similarity
 
 
 def readable(text: str) -> str:

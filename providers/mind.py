@@ -81,6 +81,23 @@ class Comparison:
     pairs: tuple[Pair, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterance:
+    """What somebody said in a conversation. `speaker` and `said_at` (aware) are None when nobody knows."""
+
+    content: str
+    speaker: str | None = None
+    said_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What is to be remembered of this conversation, or of this part of one? `notes` are what was written of its parts before."""
+
+    utterances: tuple[Utterance, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Judgement(BaseModel):
     """How the two of one pair stand to each other. `pair` counts from 1, `richer` says which wording has more if one refines the other."""
 
@@ -115,7 +132,7 @@ class Question(Generic[A]):
     """One question. `check` raises ValueError, saying what is wrong, for an answer that fits the type and not the question."""
 
     task: Task
-    about: Comparison
+    about: Comparison | Transcript
     prompt: Prompt
     answer: type[A]
     check: Callable[[A], None] = lambda answer: None  # noqa: ARG005

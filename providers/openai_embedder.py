@@ -78,11 +78,11 @@ class OpenAIEmbedder(Profiled):
                 f"how long the vectors of {settings.embedder_model} are is not set, and the store makes its column by it; set"
                 f" NOUS_EMBEDDER_DIMENSION (the model's description says it; the start will check it)"
             )
-        if settings.confirm_similarity is None or settings.check_similarity is None:
+        if settings.confirm_similarity is None or settings.check_similarity is None or settings.episode_similarity is None:
             raise Misconfigured(
                 f"the thresholds of {settings.embedder_model} are not set. Thresholds belong to an embedder: one pair of sentences scores"
-                f" 0.88 under one model and 0.99 under another, so no default can be right. Set NOUS_CONFIRM_SIMILARITY and"
-                f" NOUS_CHECK_SIMILARITY; docs/quality.md says how those of the bundled models were fitted"
+                f" 0.88 under one model and 0.99 under another, so no default can be right. Set NOUS_CONFIRM_SIMILARITY,"
+                f" NOUS_CHECK_SIMILARITY and NOUS_EPISODE_SIMILARITY; docs/quality.md says how those of the bundled models were fitted"
             )
         if settings.time_limit_s <= settings.embedder_timeout_s:
             raise Misconfigured(
@@ -96,6 +96,7 @@ class OpenAIEmbedder(Profiled):
                 dimension=settings.embedder_dimension,
                 confirm_similarity=settings.confirm_similarity,
                 check_similarity=settings.check_similarity,
+                episode_similarity=settings.episode_similarity,
             ),
             url=settings.embedder_url,
             model=settings.embedder_model,

@@ -12,12 +12,16 @@ from .embedder import Profile
 
 CONFIRM_SIMILARITY = 0.93  # cosine; measured, docs/quality.md
 CHECK_SIMILARITY = 0.80  # cosine; measured, docs/quality.md
+EPISODE_SIMILARITY = 0.89
+"""Cosine of two conversations' first words. Measured on forty pairs of first messages in seven languages: 12 of 20 that ask for the same
+in other words lie above it, and none of 20 that ask alike for something else, of which the nearest has 0.877."""
 
 PROFILE = Profile(
     name="use-multilingual-v3",
     dimension=512,
     confirm_similarity=CONFIRM_SIMILARITY,
     check_similarity=CHECK_SIMILARITY,
+    episode_similarity=EPISODE_SIMILARITY,
 )
 
 

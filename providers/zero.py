@@ -15,7 +15,7 @@ DIMENSION = 512
 _EDGE = np.float32(DIMENSION**-0.5)
 _SIGNS = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), _EDGE, -_EDGE)  # the 8 numbers of a byte's bits
 
-PROFILE = Profile(name="zero", dimension=DIMENSION, confirm_similarity=0.95, check_similarity=0.85)
+PROFILE = Profile(name="zero", dimension=DIMENSION, confirm_similarity=0.95, check_similarity=0.85, episode_similarity=0.85)
 
 
 class ZeroEmbedder(Profiled):

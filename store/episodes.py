@@ -26,7 +26,8 @@ class Episode:
     """One row of heart.episodes.
 
     `session_key` leads to its turns, `detail` is the transcript that came with the event instead. `opening` is the first 200 characters
-    the user said. `put_aside` says why it is not active. `settled_by` is the event whose summary and facts it has.
+    the user said. `put_aside` says why it is not active. `settled_by` is the event whose summary and facts it has, `model` the mind that
+    read it for them; None when none did.
     """
 
     agent_id: str
@@ -70,6 +71,18 @@ async def get(db: Read, agent: str, episode: UUID) -> Episode | None:
     return _episode(row) if row else None
 
 
+async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Episode]:
+    """Episodes whose id lies between these two; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.episodes WHERE episode_id BETWEEN :first AND :last"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, episode_id LIMIT :limit"
+        ),
+        {"first": first, "last": last, "agent": agent, "limit": limit},
+    )
+    return [_episode(row) for row in rows]
+
+
 async def put(db: Write, episode: Episode) -> None:
     """Write an episode down as it is now."""
     changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
@@ -100,16 +113,20 @@ async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | No
     return [_episode(row) for row in rows]
 
 
-async def extracts(db: Read, agent: str, *, limit: int) -> list[UUID]:
-    """The agent's active episodes whose summary was cut out without a mind, the oldest first."""
+async def unread(db: Read, *, agent: str | None, limit: int | None) -> list[tuple[str, UUID]]:
+    """(agent_id, episode_id) of active episodes with a text that were settled without a mind, an agent's oldest first.
+
+    Every agent's when `agent` is None (and the session is an overview).
+    """
     rows = await db.execute(
         text(
-            "SELECT episode_id FROM heart.episodes WHERE agent_id = :agent AND written_by = 'extract' AND active"
-            " ORDER BY started_at, episode_id LIMIT :limit"
+            "SELECT agent_id, episode_id FROM heart.episodes WHERE settled_by IS NOT NULL AND model IS NULL AND active"
+            " AND (detail IS NOT NULL OR session_key IS NOT NULL) AND (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
+            " ORDER BY agent_id, started_at, episode_id LIMIT :limit"
         ),
         {"agent": agent, "limit": limit},
     )
-    return [row.episode_id for row in rows]
+    return [(row.agent_id, row.episode_id) for row in rows]
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -45,7 +45,7 @@ async def insert(db: Write, letters: Sequence[Letter], *, now: datetime) -> None
 
 
 async def unpublished(db: Read, *, before: datetime, limit: int) -> list[Letter]:
-    """Letters committed before `before` that were never published: what a crash left."""
+    """Letters committed before `before` that were never published: what a crash left, or who had no broker at hand."""
     return await _letters(db, "published_at IS NULL AND created_at < :before ORDER BY created_at", before, limit)
 
 

@@ -1,5 +1,6 @@
 """Procedures: how something is done, and how often it worked."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,23 +8,34 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from nous.text import normalise
+
 from .database import Read, Write
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """One row of heart.procedures; `brief` is its line in recall."""
+    """One row of heart.procedures; `brief` is its line in recall.
+
+    Its name was last stated at `learned_at` by the event `learned_by`, its goals and its core patterns at times and by events of their
+    own: each is what was stated last, in whatever order it arrived.
+    """
 
     agent_id: str
     procedure_id: UUID
     name: str
     brief: str
     learned_at: datetime
+    learned_by: str
     created_at: datetime
     recorded_at: datetime
     recorded_by: str
     goals: tuple[str, ...] = ()
+    goals_at: datetime | None = None
+    goals_by: str | None = None
     core_patterns: tuple[str, ...] = ()
+    core_patterns_at: datetime | None = None
+    core_patterns_by: str | None = None
     implementation_notes: tuple[str, ...] = ()
     activation_count: int = 0
     success_count: int = 0
@@ -42,6 +54,15 @@ _NAMES = tuple(Procedure.__dataclass_fields__)
 _COLUMNS = ", ".join(_NAMES)
 _CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "procedure_id", "created_at"))
 _LISTS = ("goals", "core_patterns", "implementation_notes")
+
+
+def with_notes(known: Iterable[str], heard: Iterable[str]) -> tuple[str, ...]:
+    """The notes that are known and, after them, what was heard and says something that none of them says in the same words."""
+    notes = {normalise(note): note for note in known}
+    for note in heard:
+        if key := normalise(note):
+            notes.setdefault(key, note)
+    return tuple(notes.values())
 
 
 async def get(db: Read, agent: str, procedure: UUID) -> Procedure | None:

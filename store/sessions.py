@@ -19,13 +19,18 @@ Ending = Literal["ended", "abandoned"]
 
 @dataclass(frozen=True)
 class Session:
-    """One row of heart.sessions. `turn_count` counts finished turns, `not_opened` says why the session has no episode yet."""
+    """One row of heart.sessions.
+
+    Something was said last at `last_at`, and that was reported at `heard_at`: an old conversation may be reported today. `turn_count`
+    counts finished turns, `not_opened` says why the session has no episode yet.
+    """
 
     agent_id: str
     session_key: UUID
     session_id: str
     started_at: datetime
     last_at: datetime
+    heard_at: datetime
     ended_at: datetime | None = None
     ending: Ending | None = None
     turn_count: int = 0
@@ -76,6 +81,19 @@ async def get(db: Read, agent: str, session_key: UUID) -> Session | None:
     return _session(row) if row else None
 
 
+async def latest(db: Read, agent: str, session_id: str) -> Session | None:
+    """The agent's session of this id: the open one, or else the one that was reported last."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.sessions WHERE agent_id = :agent AND session_id = :session"
+            " ORDER BY ended_at IS NULL DESC, heard_at DESC, session_key LIMIT 1"
+        ),
+        {"agent": agent, "session": session_id},
+    )
+    row = rows.one_or_none()
+    return _session(row) if row else None
+
+
 async def put(db: Write, session: Session) -> None:
     """Write a session down as it is now."""
     changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
@@ -112,6 +130,19 @@ async def turns(db: Read, agent: str, session_key: UUID, *, last: int | None = N
     return [Turn(**row._mapping) for row in rows]
 
 
+async def first_said(db: Read, agent: str, session_key: UUID, *, speaker: str) -> str | None:
+    """What this speaker said first in a session; None when they said nothing."""
+    rows = await db.execute(
+        text(
+            "SELECT content FROM heart.turns WHERE agent_id = :agent AND session_key = :key AND speaker = :speaker"
+            " ORDER BY position LIMIT 1"
+        ),
+        {"agent": agent, "key": session_key, "speaker": speaker},
+    )
+    row = rows.one_or_none()
+    return str(row.content) if row else None
+
+
 async def next_position(db: Read, agent: str, session_key: UUID) -> int:
     """The position of the next utterance."""
     rows = await db.execute(
@@ -122,9 +153,9 @@ async def next_position(db: Read, agent: str, session_key: UUID) -> int:
 
 
 async def silent(db: Read, *, since: datetime, limit: int) -> list[Session]:
-    """Open sessions in which nothing was said since then, the longest silent first; needs an overview."""
+    """Open sessions of which nothing was reported since then, the longest silent first; needs an overview."""
     rows = await db.execute(
-        text(f"SELECT {_COLUMNS} FROM heart.sessions WHERE ended_at IS NULL AND last_at < :since ORDER BY last_at LIMIT :limit"),
+        text(f"SELECT {_COLUMNS} FROM heart.sessions WHERE ended_at IS NULL AND heard_at < :since ORDER BY heard_at LIMIT :limit"),
         {"since": since, "limit": limit},
     )
     return [_session(row) for row in rows]

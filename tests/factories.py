@@ -10,7 +10,15 @@ from uuid import UUID
 
 import numpy as np
 
-from events import CensorTriggered, EpisodeClosed, FactLearned
+from events import (
+    CensorTriggered,
+    DecisionRecorded,
+    DecisionReviewed,
+    EpisodeClosed,
+    FactLearned,
+    ProcedureLearned,
+    ProcedureUsed,
+)
 from nous.text import content_hash
 from store.answers import Asked
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
@@ -54,6 +62,22 @@ def an_episode_closed(**over: Any) -> EpisodeClosed:
 
 def a_censor_triggered(**over: Any) -> CensorTriggered:
     return CensorTriggered.model_validate(_event() | {"censor_id": an_id(), "was_blocked": False, **over})
+
+
+def a_decision_recorded(**over: Any) -> DecisionRecorded:
+    return DecisionRecorded.model_validate(_event() | {"decision_id": an_id(), "description": "Postgres, not SQLite", **over})
+
+
+def a_decision_reviewed(**over: Any) -> DecisionReviewed:
+    return DecisionReviewed.model_validate(_event() | {"decision_id": an_id(), "outcome": "success", **over})
+
+
+def a_procedure_learned(**over: Any) -> ProcedureLearned:
+    return ProcedureLearned.model_validate(_event() | {"procedure_id": an_id(), "name": "Release", **over})
+
+
+def a_procedure_used(**over: Any) -> ProcedureUsed:
+    return ProcedureUsed.model_validate(_event() | {"procedure_id": an_id(), **over})
 
 
 def a_fact(**over: Any) -> Fact:
@@ -133,8 +157,8 @@ def a_censor(**over: Any) -> Censor:
 
 
 def a_session(**over: Any) -> Session:
-    fields: dict[str, Any] = {"agent_id": AGENT, "session_key": an_id(), "session_id": "chat", "started_at": NOON, "last_at": NOON}
-    return Session(**fields | over)
+    times: dict[str, Any] = {"started_at": NOON, "last_at": NOON, "heard_at": NOON}
+    return Session(**{"agent_id": AGENT, "session_key": an_id(), "session_id": "chat"} | times | over)
 
 
 def a_turn(session: Session, **over: Any) -> Turn:
@@ -156,8 +180,9 @@ def a_decision(**over: Any) -> Decision:
 
 def a_procedure(**over: Any) -> Procedure:
     recorded: dict[str, Any] = {"created_at": NOON, "recorded_at": NOON, "recorded_by": f"event-{next(_numbers)}"}
-    fields = {"agent_id": AGENT, "procedure_id": an_id(), "name": "Release", "brief": "Release: tag; push", "learned_at": NOON}
-    return Procedure(**fields | recorded | over)
+    learned = {"learned_at": NOON, "learned_by": f"event-{next(_numbers)}"}
+    fields = {"agent_id": AGENT, "procedure_id": an_id(), "name": "Release", "brief": "Release: tag; push"}
+    return Procedure(**fields | learned | recorded | over)
 
 
 def a_receipt(**over: Any) -> Receipt:

@@ -14,7 +14,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from itertools import count
 from typing import Any, Self, TypeAlias, get_args
@@ -122,10 +122,18 @@ def given(body: Body, answer: Any) -> Body:
     return call(answer) if body.get("tools") else text(json.dumps(answer))
 
 
-def _first_changed(right: Any, **changes: Any) -> Any:
-    first, *others = right["judgements"]
-    return {"judgements": [{**first, **changes}, *others]}
+def _list_in(right: Any) -> str:
+    """The list in a right answer that says most: the judgements, or the facts."""
+    return next(name for name in ("judgements", "facts", "lessons") if name in right)
 
+
+def _first_changed(right: Any, **changes: Any) -> Any:
+    name = _list_in(right)
+    first, *others = right[name]
+    return {**right, name: [{**first, **changes} if isinstance(first, dict) else changes, *others]}
+
+
+_WRONG = {"judgements": {"relation": "identical"}, "facts": {"confidence": "certain"}, "lessons": {"lesson": "none"}}
 
 BAD: dict[str, Callable[[Body, Any], Sent]] = {
     "prose": lambda body, right: message(text(PROSE)),
@@ -135,10 +143,10 @@ BAD: dict[str, Callable[[Body, Any], Sent]] = {
     "two answers": lambda body, right: message(given(body, right), given(body, right)),
     "an echoed schema": lambda body, right: message(given(body, Judgements.model_json_schema())),
     "an answer in an envelope": lambda body, right: message(given(body, {"input": right})),
-    "a list": lambda body, right: message(text(json.dumps(right["judgements"]))),
-    "a wrong word": lambda body, right: message(given(body, _first_changed(right, relation="identical"))),
-    "a word too many": lambda body, right: message(given(body, _first_changed(right, confidence=0.9))),
-    "an empty list": lambda body, right: message(given(body, {"judgements": []})),
+    "a list": lambda body, right: message(text(json.dumps(right[_list_in(right)]))),
+    "a wrong word": lambda body, right: message(given(body, _first_changed(right, **_WRONG[_list_in(right)]))),
+    "a word too many": lambda body, right: message(given(body, _first_changed(right, certainty=0.9))),
+    "an empty list": lambda body, right: message(given(body, {_list_in(right): []})),
     "nothing": lambda body, right: message(),
     "null": lambda body, right: message(text("null")),
     "cut at max_tokens": lambda body, right: message(text(json.dumps(right)[: len(json.dumps(right)) // 2]), stop_reason="max_tokens"),
@@ -146,7 +154,7 @@ BAD: dict[str, Callable[[Body, Any], Sent]] = {
     "a refusal": lambda body, right: message(text("I cannot help with that."), stop_reason="refusal"),
     "a silent refusal": lambda body, right: message(stop_reason="refusal"),
 }
-"""Answers that are none, made from the request and the right answer (which is one of Judgements)."""
+"""Answers that are none, made from the request and the right answer, of whichever type it is."""
 
 
 # ── the server ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -284,6 +292,21 @@ def _on_the_wire(sent: Sent) -> bytes:
     return "\r\n".join(lines).encode() + raw
 
 
+def away(server: ModelServer) -> dict[str, Handler]:
+    """What a server may do to every request so that nobody is answered for a while."""
+    return {
+        "slow": slow(30, server.healthy),
+        "hanging": hanging,
+        "cut": server.cutting(),
+        "429 with retry-after": failing(429, retry_after="120"),
+        "500": failing(500),
+        "529": failing(529),
+        "401": failing(401),
+        "400 for want of credit": failing(400, "Your credit balance is too low"),
+        "a page of HTML": sending(replace(message(), body=b"<html>busy</html>")),
+    }
+
+
 # ── for other processes ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -318,6 +341,15 @@ def judging(judge: Callable[[str, str], Relation]) -> Answer:
                 for pair, (relation, more) in enumerate(zip(given, richer, strict=True), 1)
             ]
         }
+
+    return answer
+
+
+def remembering(**fields: Any) -> Answer:
+    """What is to be remembered of a conversation: these fields, as far as the question wants them; it must force a tool call."""
+
+    def answer(body: Body) -> Any:
+        return {name: fields[name] for name in body["tools"][0]["input_schema"]["properties"]}
 
     return answer
 

@@ -16,6 +16,7 @@ START, SAY, SEE, DECIDE = "Run", "Publish", "Look", "Decide"
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Agent = Annotated[str | None, typer.Option("--agent", help="Only this agent's.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100 on a terminal, else all")]
 
 app = typer.Typer(
     cls=Commands,
@@ -151,6 +152,90 @@ def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Second
         raise typer.Exit(INCOMPLETE)
 
 
+Whose = Annotated[str, typer.Option("--agent", help="Whose it is.", show_default=False)]
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The conversation's id, as its reporter calls it.", show_default=False)]
+At = Annotated[str | None, typer.Option("--at", metavar="TIME", help="When, with its time zone; now when absent.")]
+
+session = typer.Typer(help="Report a conversation by hand, turn by turn, and see what is kept of it.", no_args_is_help=True)
+app.add_typer(session, name="session", rich_help_panel=SAY)
+
+
+@session.command("turn")
+def session_turn(
+    session_id: SessionId,
+    agent: Whose,
+    user: Annotated[str, typer.Option("--user", help="What the user said.", show_default=False)],
+    assistant: Annotated[str | None, typer.Option("--assistant", help="What was answered; the turn waits for it when absent.")] = None,
+    used: Annotated[list[str] | None, typer.Option("--tool", help="A tool that was used; any number of times.")] = None,
+    frame: Annotated[str | None, typer.Option("--frame", help="The frame the turn was held in, such as decision.")] = None,
+    turn_id: Annotated[str | None, typer.Option("--id", help="The turn's own id: reported again under it, it counts once.")] = None,
+    at: At = None,
+    is_json: Json = False,
+) -> None:
+    """Report a turn: what the user said, and the answer.
+
+    The first turn begins the session and opens its episode, unless another of the last 48 hours began with the same words.
+    """
+    from .moments import typed
+    from .place import settings
+    from .session import turn
+
+    when = typed("--at", at)
+    asyncio.run(
+        turn(
+            settings(),
+            session_id,
+            agent=agent,
+            user=user,
+            assistant=assistant,
+            used=used or (),
+            frame=frame,
+            turn_id=turn_id,
+            at=when,
+            is_json=is_json,
+        )
+    )
+
+
+@session.command("end")
+def session_end(
+    session_id: SessionId,
+    agent: Whose,
+    reflection: Annotated[str | None, typer.Option("--reflection", help="What was learned; 500 characters are kept.")] = None,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="How it ended.", show_default="success")] = None,
+    at: At = None,
+    is_json: Json = False,
+) -> None:
+    """End a session: its episode is closed and summarised, or put aside when it was next to nothing.
+
+    A session of which nothing is heard for an hour (NOUS_SESSION_SILENCE_S) is ended by the workers.
+    """
+    from .moments import typed
+    from .place import settings
+    from .session import end
+
+    when = typed("--at", at)
+    asyncio.run(end(settings(), session_id, agent=agent, reflection=reflection, outcome=outcome, at=when, is_json=is_json))
+
+
+@session.command("list")
+def session_list(agent: Agent = None, limit: Limit = None, is_json: Json = False) -> None:
+    """List sessions, the latest first."""
+    from .place import settings
+    from .session import list_sessions
+
+    asyncio.run(list_sessions(settings(), agent=agent, limit=limit, is_json=is_json))
+
+
+@session.command("show")
+def session_show(session_id: SessionId, agent: Whose, is_json: Json = False) -> None:
+    """Show a session's turns in order, word for word in JSON."""
+    from .place import settings
+    from .session import show
+
+    asyncio.run(show(settings(), session_id, agent=agent, is_json=is_json))
+
+
 # ── look ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -179,9 +264,7 @@ def facts(
     ] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was true then, as far as is known.")] = None,
     known_at: Annotated[str | None, typer.Option("--known-at", metavar="TIME", help="What had been recorded by then.")] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many.", show_default="100 on a terminal, else all")
-    ] = None,
+    limit: Limit = None,
     is_json: Json = False,
 ) -> None:
     """What is remembered, agent by agent; now, or at another time.
@@ -195,6 +278,46 @@ def facts(
 
     wanted = Wanted(agent, with_inactive, typed("--as-of", as_of), typed("--known-at", known_at))
     asyncio.run(list_facts(settings(), wanted, limit=limit, is_json=is_json))
+
+
+@app.command(rich_help_panel=SEE)
+def episodes(
+    agent: Agent = None,
+    with_inactive: Annotated[bool, typer.Option("--all", help="Those that were put aside too, and why.")] = False,
+    limit: Limit = None,
+    is_json: Json = False,
+) -> None:
+    """Conversations worth remembering, the latest first."""
+    from .episode import list_episodes
+    from .place import settings
+
+    asyncio.run(list_episodes(settings(), agent=agent, with_inactive=with_inactive, limit=limit, is_json=is_json))
+
+
+@app.command(rich_help_panel=SEE)
+def decisions(
+    agent: Agent = None,
+    only_noise: Annotated[bool, typer.Option("--noise", help="Only those that read like status reports, and why.")] = False,
+    limit: Limit = None,
+    is_json: Json = False,
+) -> None:
+    """What agents decided and what came of it, the latest first.
+
+    What reads like a status report is kept and marked: recall prefers the others.
+    """
+    from .decisions import list_decisions
+    from .place import settings
+
+    asyncio.run(list_decisions(settings(), agent=agent, only_noise=only_noise, limit=limit, is_json=is_json))
+
+
+@app.command(rich_help_panel=SEE)
+def procedures(agent: Agent = None, limit: Limit = None, is_json: Json = False) -> None:
+    """How agents do things, and how often that worked."""
+    from .place import settings
+    from .procedures import list_procedures
+
+    asyncio.run(list_procedures(settings(), agent=agent, limit=limit, is_json=is_json))
 
 
 @app.command(rich_help_panel=SEE)
@@ -275,6 +398,42 @@ def fact_recheck(agent: Agent = None, is_json: Json = False) -> None:
     from .place import settings
 
     asyncio.run(recheck(settings(), agent=agent, is_json=is_json))
+
+
+EpisodeId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.", show_default=False)]
+
+episode = typer.Typer(help="Show an episode whole, restore one put aside as noise, read what no mind has read.", no_args_is_help=True)
+app.add_typer(episode, name="episode", rich_help_panel=DECIDE)
+
+
+@episode.command("show")
+def episode_show(id_: EpisodeId, agent: Agent = None, is_json: Json = False) -> None:
+    """Show an episode: its summary, how it ended, and what was said."""
+    from .episode import show
+    from .place import settings
+
+    asyncio.run(show(settings(), id_, agent=agent, is_json=is_json))
+
+
+@episode.command("resummarize")
+def episode_resummarize(agent: Agent = None, is_json: Json = False) -> None:
+    """Let the mind in use now read the episodes that were summarised without one, and learn from them."""
+    from .episode_resummarize import resummarize
+    from .place import settings
+
+    asyncio.run(resummarize(settings(), agent=agent, is_json=is_json))
+
+
+@episode.command("restore")
+def episode_restore(id_: EpisodeId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Make an episode active again that was put aside as noise.
+
+    If its session has ended it is closed as that was, and summarised.
+    """
+    from .episode import restore
+    from .place import settings
+
+    asyncio.run(restore(settings(), id_, reason=reason, agent=agent, is_json=is_json))
 
 
 censor = typer.Typer(help="Add, list and relax the warnings an agent trips.", no_args_is_help=True)

@@ -71,6 +71,14 @@ async def record(
     return letters
 
 
+async def commit(database: Database, events: Sequence[Event]) -> list[Letter]:
+    """A letter for each of these events, committed to the outbox."""
+    letters = [Letter(agent_id=one.agent_id, event_id=one.event_id, stream=one.stream, body=encode(one)) for one in events]
+    async with database.queue() as db:
+        await outbox.insert(db, letters, now=clock.now())
+    return letters
+
+
 async def send(settings: Settings, database: Database, letters: Sequence[Letter]) -> None:
     """Publish the letters now; when Redis is away, or is not known here, a running worker does it within seconds of its return."""
     with suppress(Outage, Contended, Misconfigured):

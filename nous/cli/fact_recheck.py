@@ -6,13 +6,11 @@ every active fact with an unsure pair that this mind was not asked about ─▶ 
 from collections.abc import Sequence
 
 import providers
-from events import FactUnsettled, encode
+from events import FactUnsettled
 from nous import clock, ids
 from nous.settings import Settings
-from store import answers, outbox
-from store.database import Database
+from store import answers
 from store.facts import Key
-from store.outbox import Letter
 
 from . import decision, place, screen
 
@@ -28,7 +26,7 @@ async def recheck(settings: Settings, *, agent: str | None, is_json: bool) -> No
         async with database.overview() as db:
             keys = await answers.unsure(db, model=model, agent=agent)
         for start in range(0, len(keys), AT_ONCE):
-            await decision.send(settings, database, await _unsettled(database, keys[start : start + AT_ONCE]))
+            await decision.send(settings, database, await decision.commit(database, _unsettled(keys[start : start + AT_ONCE])))
     if is_json:
         screen.emit({"model": model, "facts": [{"agent_id": whose, "fact_id": fact} for whose, fact in keys]})
     elif keys:
@@ -37,13 +35,8 @@ async def recheck(settings: Settings, *, agent: str | None, is_json: bool) -> No
         print(f"nothing to check again: there is no pair that no mind could tell about and {model} was not asked")
 
 
-async def _unsettled(database: Database, keys: Sequence[Key]) -> list[Letter]:
-    """A letter for each of these facts, committed to the outbox."""
+def _unsettled(keys: Sequence[Key]) -> list[FactUnsettled]:
     now = clock.now()
-    events = [
+    return [
         FactUnsettled(event_id=str(ids.new()), agent_id=agent, occurred_at=now, fact_id=fact, why="asked_again") for agent, fact in keys
     ]
-    letters = [Letter(agent_id=one.agent_id, event_id=one.event_id, stream=one.stream, body=encode(one)) for one in events]
-    async with database.queue() as db:
-        await outbox.insert(db, letters, now=now)
-    return letters

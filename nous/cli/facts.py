@@ -16,7 +16,6 @@ from store.mentions import Mention
 
 from . import place, screen
 
-SHOWN = 100
 WIDE = 120  # from here the id has a column of its own
 ID_WIDTH = 36
 AT_ONCE = 5_000
@@ -53,7 +52,7 @@ class Wanted:
 async def list_facts(settings: Settings, wanted: Wanted, *, limit: int | None, is_json: bool) -> None:
     """Print facts, oldest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
     async with place.database(settings) as database, database.overview() as db:
-        most = SHOWN if limit is None and not is_json and screen.out().is_terminal else limit
+        most = screen.at_most(limit, is_json=is_json)
         found = await wanted.listed(db, limit=None if most is None else most + 1)
         shown = found if most is None else found[:most]
         heard = await mentions_of(db, [fact.key for fact in shown], known_at=wanted.known_at)
@@ -70,7 +69,7 @@ async def list_facts(settings: Settings, wanted: Wanted, *, limit: int | None, i
     for name, mine in groupby(shown, key=lambda fact: fact.agent_id):
         _print_agent(console, name, list(mine), heard, is_past=wanted.as_of is not None)
     if len(found) > len(shown):
-        screen.err().print(f"These are the first {len(shown):,}; --limit {len(shown) * 10:,} shows more, --json all.", style="dim")
+        screen.say_there_are_more(len(shown))
 
 
 async def mentions_of(db: Read, keys: Sequence[Key], *, known_at: datetime | None = None) -> dict[Key, list[Mention]]:

@@ -38,9 +38,13 @@ MISSPELT = 0.8  # so alike is a slip of the finger, not another name
 BY_COMMAND = {
     "censor_added": "nous censor add",
     "censor_relaxed": "nous censor relax",
+    "episode_restored": "nous episode restore",
     "fact_restored": "nous fact restore",
     "fact_split": "nous fact split",
 }
+
+ALSO_BY_WORKERS = {"fact_learned"}
+"""What agents publish and workers too: a fact, told or taken from an episode."""
 
 Append = Callable[[Sequence[Ready]], Coroutine[None, None, list[str]]]
 """Sends events, and gives their entry ids in order."""
@@ -199,7 +203,8 @@ def _note_if_unheard(kind: type[Event]) -> None:
 
 def _kind(event: str) -> type[Event]:
     """The event of that name, if it is one for agents to publish. Raises UserMistake."""
-    by_worker = {kind.stream: worker.name for worker in workers.table().values() for kind in worker.publishes}
+    published = {kind.stream: worker.name for worker in workers.table().values() for kind in worker.publishes}
+    by_worker = {stream: name for stream, name in published.items() if stream not in ALSO_BY_WORKERS}
     for_agents = [name for name in events.CATALOGUE if name not in by_worker and name not in BY_COMMAND]
     kind = events.CATALOGUE.get(event)
     if kind is None:

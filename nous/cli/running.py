@@ -2,6 +2,8 @@
 
 up      the embedded stack ─▶ migrated ─▶ told where it runs ─▶ every worker ─▶ all of it stopped, the workers first
 work    the workers alone, against a stack that runs elsewhere
+
+Both also end sessions of which nothing was heard for a while.
 """
 
 import asyncio
@@ -23,8 +25,9 @@ from nous.errors import UserMistake
 from nous.settings import Settings
 from providers.mind import Mind
 from providers.offline import OfflineMind
-from workers.runtime.app import Process, kit
-from workers.runtime.worker import Worker
+from recall import sessions
+from workers.runtime.app import Chore, Process, kit
+from workers.runtime.worker import Kit, Worker
 
 from . import place, screen
 from .endings import Away
@@ -33,6 +36,8 @@ from .migrate import apply
 COLLECTED_AFTER = (20_000, 20, 20)
 """How many new objects before the garbage collector looks at them, and so on. A page makes thousands that all die with it: looking as
 often as Python does by itself took a sixth of the processor (measured, docs/performance.md)."""
+
+SILENCE_LOOKED_FOR_S = 30.0  # at least so often, and four times in the silence that ends a session
 
 
 class Stop:
@@ -120,7 +125,13 @@ async def _serve(
         asked = asyncio.Event()
         stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
         announce(mind)
-        await Process(chosen, tools, redis_url).run(asked)
+        await Process(chosen, tools, redis_url, chores=[silence(tools)]).run(asked)
+
+
+def silence(kit: Kit) -> Chore:
+    """Ending the sessions that fell silent."""
+    tools = sessions.Tools(kit.database, kit.embedder, kit.settings)
+    return Chore(partial(sessions.close_silent, tools), min(SILENCE_LOOKED_FOR_S, kit.settings.session_silence_s / 4))
 
 
 def _interrupt_with(stop: Stop) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100
+LISTED = 100  # of what is listed on a terminal, unless more is asked for
 
 # Control characters, and those that turn the direction of what follows them.
 _UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
@@ -74,6 +75,16 @@ def rows(columns: int) -> Table:
     made.show_header = False
     made.columns[0].no_wrap = True
     return made
+
+
+def at_most(limit: int | None, *, is_json: bool) -> int | None:
+    """How many of a long list to show: as many as were asked for, or the first hundred on a terminal and all of them elsewhere."""
+    return LISTED if limit is None and not is_json and out().is_terminal else limit
+
+
+def say_there_are_more(shown: int) -> None:
+    """After a list that was cut: how to see the rest of it."""
+    err().print(f"These are the first {shown:,}; --limit {shown * 10:,} shows more, --json all.", style="dim")
 
 
 def plural(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from . import locomo_mind, locomo_stream, merging, one_question, rewording, same_fact, superseding
+from . import decision_noise, locomo_mind, locomo_stream, merging, one_question, rewording, same_fact, significance, superseding
 
 SECTIONS: dict[str, Any] = {
     "merging": merging,
@@ -22,6 +22,8 @@ SECTIONS: dict[str, Any] = {
     "same fact": same_fact,
     "one question": one_question,
     "locomo mind": locomo_mind,
+    "significance": significance,
+    "decision filter": decision_noise,
 }
 
 

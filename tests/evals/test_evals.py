@@ -11,13 +11,17 @@ import pytest
 from redis.asyncio import Redis
 
 from nous.embedded import Stack
+from nous.settings import Settings
 from providers.mind import Mind
 from providers.zero import ZeroEmbedder
-from tests.evals import asking, one_question, outcomes, superseding
+from recall.sessions import Tools
+from store.database import Database
+from tests.evals import asking, decision_noise, one_question, outcomes, significance, superseding
 from tests.evals.__main__ import main
 from tests.evals.cases import READERS, Case, moment, seeded
 from tests.evals.minds import RECORDED, CompatibleMind, Counted, OracleMind, RecordedMind, digest, recorded
 from tests.evals.pairs import SETS, PairSet, Relation
+from tests.evals.small_talk import SMALL_TALK
 from tests.evals.worked import Store
 from workers.standing import question
 
@@ -197,3 +201,44 @@ async def test_the_real_workers_bring_pairs_to_what_their_labels_say_in_every_or
     figure = superseding._figure("made up", "oracle", runs[0], became[0], not_asked=0)
     assert (figure.retired, figure.wrong_way, figure.retired_wrongly, figure.merged_wrongly) == (1, 0, 0, 0)
     assert (figure.precision, figure.recall) == (1.0, 1.0)
+
+
+# ── the decision filter ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_decision_filter_is_measured_on_sixty_of_each_in_ten_languages() -> None:
+    lines = decision_noise.lines()
+    assert len({line.said for line in lines}) == len(lines) == 120
+    for kind in ("decision", "status"):
+        languages = [line.language for line in lines if line.kind == kind]
+        assert sorted(languages) == sorted(sorted(set(languages)) * 6)
+        assert len(set(languages)) == 10
+    assert all(bool(line.reason) == (line.kind == "decision") for line in lines)
+
+
+def test_no_decision_with_a_reason_is_doubted_and_a_folder_without_data_measures_nothing(tmp_path: Path) -> None:
+    assert decision_noise.measure(tmp_path) is None
+    (tmp_path / "pararel_dev.jsonl").touch()
+    measured = decision_noise.measure(tmp_path) or []
+    counted = {(row.rule, row.lines): (row.noise, row.count) for row in measured if row.lines != "commit subjects"}
+    assert counted["as built", "decisions with their reason"] == (0, 60)
+    assert counted["as built", "the same without"] < counted["the spec's, to the letter", "the same without"]
+    assert counted["as built", "status lines"] > counted["the spec's, to the letter", "status lines"]
+    assert decision_noise.as_json(measured)[0]["share"] == 0
+
+
+# ── significance ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_what_is_kept_of_conversations_is_counted_by_the_real_sessions(database: Database, settings: Settings) -> None:
+    said = [
+        {"speaker": who, "text": text}
+        for who, text in (("Ida", "Hey Ken!"), ("Ken", "Hey Ida!"), ("Ida", "I keep bees."), ("Ken", "Nice."))
+    ]
+    turns = {"session_1": said, "session_2": said, "session_3": [], "session_3_date_time": "", "session_4": said[:2]}
+    conversation = {"sample_id": "made up", "conversation": turns}
+    spoken = list(significance.sessions_of(conversation))
+    assert [one.session_id for one in spoken] == ["session_1", "session_2", "session_4"], "one in which nobody spoke is none"
+    kept = await significance.counted(Tools(database, ZeroEmbedder(), settings), spoken, SMALL_TALK[:2])
+    assert (kept.sessions, kept.begun_alike, kept.kept) == (3, 2, 2), "session 4 is one short turn"
+    assert (kept.small_talk, kept.put_aside, kept.restored_whole) == (2, 2, 2)

@@ -47,6 +47,7 @@ class Known(Profiled):
                 dimension=chosen.dimension,
                 confirm_similarity=chosen.confirm_similarity,
                 check_similarity=chosen.check_similarity,
+                episode_similarity=chosen.episode_similarity,
             )
         )
         self._lookup = lookup
@@ -64,7 +65,7 @@ class Known(Profiled):
 
 def bundled(name: EmbedderName) -> Embedder:
     """One of the embedders that come with pip, with its own thresholds."""
-    return embedder(Settings(embedder=name, embedder_threads=2, confirm_similarity=None, check_similarity=None))
+    return embedder(Settings(embedder=name, embedder_threads=2, confirm_similarity=None, check_similarity=None, episode_similarity=None))
 
 
 async def look_up(chosen: Embedder, texts: Iterable[str]) -> Lookup:

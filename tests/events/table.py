@@ -15,24 +15,36 @@ from events import (
     CensorAdded,
     CensorRelaxed,
     CensorTriggered,
+    DecisionRecorded,
+    DecisionReviewed,
     EpisodeClosed,
+    EpisodeRestored,
+    EpisodeUnsettled,
     Event,
     FactLearned,
     FactRestored,
     FactSplit,
     FactUnsettled,
+    ProcedureLearned,
+    ProcedureUsed,
 )
 from events.wire import MAX_CLOCK_AHEAD
 
 FROM_OUTSIDE: Mapping[type[Event], str] = {
     FactLearned: "agents",
-    EpisodeClosed: "agents",
+    EpisodeClosed: "agents and their sessions",
     CensorTriggered: "agents",
+    DecisionRecorded: "agents",
+    DecisionReviewed: "agents",
+    ProcedureLearned: "agents",
+    ProcedureUsed: "agents",
     CensorAdded: "`nous censor add`",
     CensorRelaxed: "`nous censor relax`",
     FactRestored: "`nous fact restore`",
     FactSplit: "`nous fact split`",
     FactUnsettled: "`nous fact`",
+    EpisodeUnsettled: "`nous episode`",
+    EpisodeRestored: "`nous episode restore`",
 }
 
 EXAMPLES: Mapping[type[Event], dict[str, object]] = {
@@ -64,8 +76,10 @@ the models and `publish`, importable as `nous_memory_events`.
 
 - What is not required may be left out or `null`. Fields that a consumer does not know are ignored, so producers can be upgraded first.
 - **Retries.** An event has one effect for each `event_id`. Without one, the id follows from what a retrying producer repeats: agent,
-  `fact_id`, `content` and `occurred_at` of a fact; agent, `episode_id` and the whole body of an episode. A `censor_triggered` without an
-  `event_id` counts as new each time it is published, so a producer that retries must send one.
+  `fact_id`, `content` and `occurred_at` of a fact; agent, `episode_id` and the whole body of an episode; agent, `decision_id` and
+  `description` of a decision, and `outcome`, `note` and `occurred_at` of its review; the whole body of a procedure that was learned. A
+  `censor_triggered` or `procedure_used` without an `event_id` counts as new each time it is published, so a producer that retries must
+  send one.
 - **Time.** `occurred_at` has a time zone (`2026-03-01T12:00:00Z`, `+02:00`). One that lies more than {ahead} minutes after the entry itself
   is taken as that, so that a wrong clock cannot win for ever.
 - **Text** is UTF-8. NUL characters are dropped and lone surrogates become U+FFFD, except in an id, which is never changed. A fact has at

@@ -92,7 +92,7 @@ async def test_up_ends_when_a_server_of_it_dies_and_says_which(tmp_path: Path, n
     async with started("up", env=env) as up:
         await lines_until(up, "Running.")
         os.kill(int((home / pid_file).read_text().split()[0]), signal.SIGKILL)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WITHIN_S):
             out, err = await up.communicate()
         told = err.decode().splitlines()[-1]
         assert (up.returncode, "stopped" in out.decode()) == (3, False)

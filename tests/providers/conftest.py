@@ -47,6 +47,7 @@ class EmbeddingsServer:
             embedder_api_key=self.key,
             confirm_similarity=0.9,
             check_similarity=0.8,
+            episode_similarity=0.8,
         )
 
     def rows(self, texts: list[str]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from providers.embedder import Profile
 from tests.conftest import repository, until
 
 SMALL = "tests.providers.small_model"
-PROFILE = Profile(name="small", dimension=2, confirm_similarity=0.9, check_similarity=0.8)
+PROFILE = Profile(name="small", dimension=2, confirm_similarity=0.9, check_similarity=0.8, episode_similarity=0.8)
 
 
 @pytest.fixture

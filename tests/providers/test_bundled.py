@@ -4,6 +4,7 @@ import asyncio
 import threading
 import tomllib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from providers import Embedder, EmbeddingMalformed, minilm, use_multilingual
 from providers.bundled import CHUNK_CHARACTERS, LONGEST_CHARACTERS, BundledEmbedder
 from providers.embedder import Profile
 
-PROFILE = Profile(name="counting", dimension=2, confirm_similarity=0.9, check_similarity=0.8)
+PROFILE = Profile(name="counting", dimension=2, confirm_similarity=0.9, check_similarity=0.8, episode_similarity=0.8)
 
 
 class Counting:
@@ -104,7 +105,7 @@ async def test_a_vector_of_no_direction_is_an_error_that_says_which(model: Count
 
 
 async def test_a_model_of_another_dimension_is_refused_at_start(model: Counting) -> None:
-    embedder = BundledEmbedder(Profile(name="big", dimension=512, confirm_similarity=0.9, check_similarity=0.8), model.load)
+    embedder = BundledEmbedder(replace(PROFILE, name="big", dimension=512), model.load)
     with pytest.raises(Misconfigured, match=r"512 numbers and gives 2;.*requirements\.lock"):
         await embedder.open()
 

@@ -29,8 +29,8 @@ def test_the_setting_chooses(setting: str, name: str, dimension: int) -> None:
 
 @pytest.mark.parametrize("setting", ["use-multilingual-v3", "minilm-l6-v2", "zero"])
 def test_the_settings_thresholds_win_over_the_embedders_own(setting: str) -> None:
-    chosen = embedder(Settings(embedder=setting, confirm_similarity=0.99, check_similarity=0.7))
-    assert (chosen.confirm_similarity, chosen.check_similarity) == (0.99, 0.7)
+    chosen = embedder(Settings(embedder=setting, confirm_similarity=0.99, check_similarity=0.7, episode_similarity=0.6))
+    assert (chosen.confirm_similarity, chosen.check_similarity, chosen.episode_similarity) == (0.99, 0.7, 0.6)
 
 
 def test_one_threshold_may_be_set_alone() -> None:

@@ -234,7 +234,7 @@ async def test_an_answer_that_is_none_is_repaired_once_and_counts(
         ("prose around a fenced block", "I am not sure", "not one JSON object"),
         ("an echoed schema", "$defs", "$defs: Extra inputs are not permitted"),
         ("a wrong word", "identical", "judgements.0.relation: Input should be 'same', 'refines'"),
-        ("a word too many", "confidence", "judgements.0.confidence: Extra inputs"),
+        ("a word too many", "certainty", "judgements.0.certainty: Extra inputs"),
         ("an empty list", "judgements", "1 pair was asked about and 0 were judged"),
         ("cut at max_tokens", "judgements", "cut at its limit (300 tokens"),
         ("a refusal", "I cannot help", "a refusal"),

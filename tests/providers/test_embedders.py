@@ -76,6 +76,7 @@ async def test_name_dimension_and_thresholds_come_together(opened: Embedder) -> 
     assert opened.name
     assert opened.dimension > 0
     assert 0 < opened.check_similarity <= opened.confirm_similarity <= 1
+    assert 0 < opened.episode_similarity <= 1
 
 
 async def test_opening_twice_and_closing_twice_is_harmless(opened: Embedder) -> None:

@@ -1,7 +1,8 @@
 """A worker without a stream: events go through the whole life of a delivery, fetched by hand."""
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -13,12 +14,18 @@ from redis.asyncio import Redis
 
 import workers
 from events import Event, encode
+from nous.settings import Settings
+from providers import claude
+from providers.claude import ClaudeMind
 from providers.mind import A, Judgement, Judgements, Pair, Question, Relation, Reply, Task
 from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
-from store import facts, receipts
+from store import facts, receipts, retries
 from store.facts import Fact
 from store.receipts import Receipt
+from tests.conftest import until
+from tests.model_server import ModelServer
+from workers.runtime.alone import Alone
 from workers.runtime.life import Life
 from workers.runtime.streams import Entry
 from workers.runtime.worker import Kit
@@ -95,6 +102,34 @@ def kit(kit: Kit, embedder: ScriptedEmbedder, mind: ScriptedMind) -> Kit:
     return replace(kit, embedder=embedder, mind=mind)
 
 
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
+    """A model on loopback, and the environment in which it is asked."""
+    for name in claude.KEYS:
+        monkeypatch.delenv(name, raising=False)
+    async with ModelServer() as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture
+async def make(server: ModelServer) -> AsyncIterator[Callable[..., ClaudeMind]]:
+    """Makes minds that ask the server and do not sleep between tries; a new one rests from nothing, as after a restart."""
+    made: list[ClaudeMind] = []
+
+    async def pause(_: float) -> None:
+        await asyncio.sleep(0)
+
+    def of(**changes: Any) -> ClaudeMind:
+        made.append(ClaudeMind.configured(Settings(mind="claude", **{"mind_timeout_s": 5.0, **changes}), pause=pause))
+        return made[-1]
+
+    yield of
+    for mind in made:
+        await mind.close()
+
+
 @dataclass
 class Bench:
     """One worker, worked by hand."""
@@ -110,6 +145,16 @@ class Bench:
         size = -(-len(entries) // pages)
         for start in range(0, len(entries), size):
             await self.life.work(entries[start : start + size])
+
+    async def work_alone(self) -> None:
+        """Work what waits, each as it falls due, until nothing does."""
+
+        async def nothing_waits() -> bool:
+            await Alone(self.life).work_one()
+            async with self.kit.database.queue() as db:
+                return self.life.worker.name not in await retries.waiting(db)
+
+        await until(nothing_waits, what="nothing waiting")
 
     async def facts(self, agent: str = "agent-1") -> list[Fact]:
         async with self.kit.database.read([agent]) as db:
@@ -194,6 +239,16 @@ def memory(bench: Callable[[str], Bench], redis: Redis) -> Memory:
 @pytest.fixture
 def escalator(bench: Callable[[str], Bench]) -> Bench:
     return bench("censor_escalator")
+
+
+@pytest.fixture
+def summarizer(bench: Callable[[str], Bench]) -> Bench:
+    return bench("episode_summarizer")
+
+
+@pytest.fixture
+def resummarizer(bench: Callable[[str], Bench]) -> Bench:
+    return bench("episode_resummarizer")
 
 
 def _axis(number: int) -> NDArray[np.float32]:

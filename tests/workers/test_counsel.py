@@ -19,7 +19,6 @@ from events import Event, FactLearned, FactStored, FactUnsettled, decode
 from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
-from providers import claude
 from providers.claude import ClaudeMind
 from providers.mind import Relation
 from store import answers, retries, spending
@@ -31,15 +30,13 @@ from tests.model_server import (
     TOKENS_OUT,
     Handler,
     ModelServer,
+    away,
     failing,
     hanging,
     holding,
     judging,
-    message,
     one_for_each,
     pairs_in,
-    sending,
-    slow,
 )
 from tests.store.conftest import run
 from tests.workers.conftest import Memory, ScriptedEmbedder
@@ -69,30 +66,9 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
-    for name in claude.KEYS:
-        monkeypatch.delenv(name, raising=False)
-    async with ModelServer(one_for_each("updates")) as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
-@pytest.fixture
-async def make(server: ModelServer) -> AsyncIterator[Make]:
-    """Makes minds that ask the server and do not sleep between tries; a new one rests from nothing, as after a restart."""
-    made: list[ClaudeMind] = []
-
-    async def pause(_: float) -> None:
-        await asyncio.sleep(0)
-
-    def of(**changes: Any) -> ClaudeMind:
-        made.append(ClaudeMind.configured(Settings(mind="claude", **{"mind_timeout_s": 5.0, **changes}), pause=pause))
-        return made[-1]
-
-    yield of
-    for mind in made:
-        await mind.close()
+def server(server: ModelServer) -> ModelServer:
+    server.answer = one_for_each("updates")
+    return server
 
 
 @pytest.fixture
@@ -136,21 +112,6 @@ def asked_pairs(server: ModelServer) -> list[tuple[str, str]]:
 
 
 # ── whatever the server does ──────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def away(server: ModelServer) -> dict[str, Handler]:
-    """What the server may do to every request so that nobody is answered for a while."""
-    return {
-        "slow": slow(30, server.healthy),
-        "hanging": hanging,
-        "cut": server.cutting(),
-        "429 with retry-after": failing(429, retry_after="120"),
-        "500": failing(500),
-        "529": failing(529),
-        "401": failing(401),
-        "400 for want of credit": failing(400, "Your credit balance is too low"),
-        "a page of HTML": sending(replace(message(), body=b"<html>busy</html>")),
-    }
 
 
 def nonsense(server: ModelServer) -> dict[str, Handler]:

@@ -21,7 +21,7 @@ from nous.errors import Misconfigured, Outage, Refused
 from store import receipts, retries
 from store.database import Write
 from store.retries import Retry
-from tests.conftest import until
+from tests.conftest import repository, until
 from tests.factories import a_fact_learned
 from workers.runtime import record, streams
 from workers.runtime.alone import Alone
@@ -107,6 +107,18 @@ async def test_one_that_asks_for_later_again_and_again_is_never_parked(actor: Ac
     assert await actor.alone.work_one()
     assert await actor.endings() == {"later": "done"}
     assert await actor.rows() == []
+
+
+async def test_one_that_waits_for_what_may_never_come_is_looked_at_as_often_as_a_failure_and_then_parked(actor: Actor) -> None:
+    actor.ends = {"later": RetryLater(timedelta(0), "its other half is missing", counted=True)}
+    await actor.life.work(await actor.publish("later"))
+    for attempts in range(actor.life.kit.settings.max_attempts):
+        assert [row.attempts for row in await actor.rows()] == [attempts]
+        assert await actor.alone.work_one()
+    assert await actor.rows() == []
+    assert await actor.endings() == {"later": "parked"}
+    ((_, parked),) = await actor.life.redis.xrange("fact_learned.parked")
+    assert parked[b"reason"] == b"its other half is missing (after 3 attempts)"
 
 
 async def test_a_failing_page_counts_for_nobody_and_only_the_one_at_fault_pays_alone(actor: Actor) -> None:
@@ -311,10 +323,8 @@ async def test_a_redis_that_is_full_is_an_outage_also_for_a_pipeline(redis: Redi
 
 
 def test_every_worker_of_the_table_is_found_by_the_name_of_its_file() -> None:
-    assert list(workers.table()) == ["censor_escalator", "deduplicator", "supersession_checker", "supersession_rechecker"]
-    assert workers.consumers() == {
-        "censor_triggered": ("censor_escalator",),
-        "fact_learned": ("deduplicator",),
-        "fact_stored": ("supersession_checker",),
-        "fact_unsettled": ("supersession_rechecker",),
-    }
+    files = sorted(path.stem for path in (repository() / "workers").glob("[!_]*.py"))
+    assert list(workers.table()) == [worker.name for worker in workers.table().values()] == files
+    heard = [(stream, name) for stream, names in workers.consumers().items() for name in names]
+    assert sorted(heard) == sorted((worker.on.stream, worker.name) for worker in workers.table().values())
+    assert ("fact_learned", "deduplicator") in heard

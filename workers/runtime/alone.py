@@ -86,7 +86,7 @@ class Alone:
         """Work a page of what waited for a mind and is due; False when nothing is. Raises Outage and Contended."""
         lease = self._lease()
         async with self.database.queue() as db:
-            taken = await retries.take_together(db, self.worker.name, now=clock.now(), lease=lease, limit=self.settings.page)
+            taken = await retries.take_together(db, self.worker.name, now=clock.now(), lease=lease, limit=self.life.page)
         if not taken:
             return False
         async with self._leased_together(taken, lease):
@@ -113,8 +113,10 @@ class Alone:
     async def _finish(self, retry: Retry, ended: Sequence[Ended]) -> None:
         await self.life.announced(ended)
         match [one.ending for one in ended]:
-            case [RetryLater(wait=wait, why=why)]:
-                await self._again(retry, wait.total_seconds(), why, counted=False)  # together or alone, as its row says now
+            case [RetryLater(counted=True, why=why)] if retry.attempts >= self.settings.max_attempts:
+                await self._park_in_the_end(retry, why)
+            case [RetryLater(wait=wait, why=why, counted=counted)]:
+                await self._again(retry, wait.total_seconds(), why, counted=counted)  # together or alone, as its row says now
             case [GiveUp(why=why)]:
                 await self.life.parking.worked_alone(retry, why)
             case _:
@@ -124,7 +126,7 @@ class Alone:
     async def _failed(self, retry: Retry, why: str) -> None:
         """Again later, or parked when that was the last attempt."""
         if retry.attempts >= self.settings.max_attempts:
-            await self.life.parking.worked_alone(retry, f"{why} (after {self.settings.max_attempts} attempts)")
+            await self._park_in_the_end(retry, why)
             return
         wait_s = self._backoff_s(retry.attempts)
         self.log.warning(
@@ -138,6 +140,9 @@ class Alone:
             next="tried again by itself, alone",
         )
         await self._again(retry, wait_s, why, counted=True)
+
+    async def _park_in_the_end(self, retry: Retry, why: str) -> None:
+        await self.life.parking.worked_alone(retry, f"{why} (after {self.settings.max_attempts} attempts)")
 
     async def _give_back(self, retry: Retry, why: str) -> None:
         """It was not at fault: due again and not counted, as soon as Postgres can be told."""

@@ -1,7 +1,8 @@
 """Running workers in one process, from what they need being there to a stop that finishes what is in flight.
 
 kit ─▶ Process ─┬─ a Host for each worker
-                └─ the sweep of the outbox
+                ├─ the sweep of the outbox
+                └─ chores: what else is done again and again
 """
 
 import asyncio
@@ -9,6 +10,8 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -37,11 +40,20 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
-class Process:
-    """The workers of one process."""
+@dataclass(frozen=True)
+class Chore:
+    """Something that is done every so often while a process runs; harmless to do in several at once."""
 
-    def __init__(self, chosen: Sequence[Worker[Any, Any]], kit: Kit, redis_url: str) -> None:
+    do: Callable[[], Awaitable[object]]
+    every_s: float
+
+
+class Process:
+    """The workers of one process, and its chores."""
+
+    def __init__(self, chosen: Sequence[Worker[Any, Any]], kit: Kit, redis_url: str, *, chores: Sequence[Chore] = ()) -> None:
         self.kit = kit
+        self.chores = chores
         self.redis = streams.connect(redis_url)
         self.consumer = f"{socket.gethostname()}-{os.getpid()}-{str(ids.new())[:8]}"
         self.broker = broker(redis_url, graceful_s=kit.settings.graceful_s)
@@ -53,7 +65,8 @@ class Process:
         """Work until `stop` is set, then finish what is in flight. Raises Misconfigured when going on makes no sense."""
         asked = asyncio.create_task(stop.wait())
         asked.add_done_callback(lambda _: self.must_stop.set())
-        tasks = [asyncio.create_task(self._guarded(self._sweep))]
+        sweeping = Chore(lambda: sweep(self.kit.database, self.redis, workers.consumers()), SWEEP_EVERY_S)
+        tasks = [asyncio.create_task(self._guarded(partial(self._do, chore))) for chore in (sweeping, *self.chores)]
         tasks += [
             asyncio.create_task(self._guarded(loop)) for host in self.hosts for loop in (host.watch, host.reclaim, host.retry, host.resume)
         ]
@@ -89,9 +102,9 @@ class Process:
                 log.exception("loop.failed", next="tried again by itself; please report it")
                 await stopped_within(LOOK_AGAIN_S, self.must_stop)
 
-    async def _sweep(self) -> None:
-        await sweep(self.kit.database, self.redis, workers.consumers())
-        await stopped_within(SWEEP_EVERY_S, self.must_stop)
+    async def _do(self, chore: Chore) -> None:
+        await chore.do()
+        await stopped_within(chore.every_s, self.must_stop)
 
     async def _stop(self, loops: Sequence[asyncio.Task[None]]) -> None:
         """Everything in flight has the graceful time, all of it together; what is not finished then is left to another replica."""

@@ -48,7 +48,7 @@ class Host:
         self.rounds = 0
         self.was_away = False
         self.was_reading = False
-        self.subscriber = subscribe(redis_broker, life.worker, self.accept, consumer=life.consumer, page=life.kit.settings.page)
+        self.subscriber = subscribe(redis_broker, life.worker, self.accept, consumer=life.consumer, page=life.page)
 
     async def accept(self, entries: list[Entry]) -> None:
         """Take a page, and return when there is room for the next: nothing is ever fetched and left unstarted."""

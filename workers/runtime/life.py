@@ -185,6 +185,11 @@ class Life:
         """Whether something was set aside or found due lately."""
         return time.monotonic() < self.stirred_at + STIRRED_S
 
+    @property
+    def page(self) -> int:
+        """How many events are fetched and worked at once."""
+        return min(self.kit.settings.page, self.worker.page or self.kit.settings.page)
+
     # ── holding on ────────────────────────────────────────────────────────────────────────────────────────
 
     @asynccontextmanager

@@ -1,4 +1,5 @@
-"""The sweep: derived events that a crash left unpublished, and those Redis lost, are published again until their consumers have answered.
+"""The sweep: events that a crash left unpublished, or that were committed where no broker was at hand, and those Redis lost, are
+published until their consumers have answered.
 
 outbox row ─┬─ never published ──────────────────────────────────────▶ XADD
             └─ published ─┬─ every consumer has its receipt, or it
@@ -35,7 +36,7 @@ async def sweep(database: Database, redis: Redis, consumers: Consumers) -> int:
     left = await _publish_left_behind(database, redis, consumers)
     lost = await _settle_published(database, redis, consumers)
     if left or lost:
-        log.info("outbox.swept", left_by_a_crash=left, lost_by_redis=lost)
+        log.info("outbox.swept", left_behind=left, lost_by_redis=lost)
     return left + lost
 
 

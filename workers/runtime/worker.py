@@ -48,12 +48,14 @@ class RetryLater:
     """Not now, and not a failure: worked again after `wait`, never counted towards parking.
 
     `together`, what waits is worked in pages again, and waits twice as long each time, unless `exactly` says how long it takes.
+    `counted`, what it waits for may never come: each time it is worked alone counts as an attempt, and the last one parks it.
     """
 
     wait: timedelta
     why: str
     together: bool = False
     exactly: bool = False
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:
 class Worker(Generic[E, T]):
     """One worker. `publishes` and `outcomes` are what its receipts may say; the runtime holds it to them.
 
-    `patience` is how many time limits a page may be thought about: a mind takes its time.
+    `patience` is how many time limits a page may be thought about: a mind takes its time. `page` is how many events it works at once at
+    most, if fewer than the settings say: what is thought through early in a page waits for the rest of it.
     """
 
     on: type[E]
@@ -108,6 +111,7 @@ class Worker(Generic[E, T]):
     think: Think[E, T] = no_thought  # type: ignore[assignment]
     publishes: tuple[type[Event], ...] = ()
     patience: int = 1
+    page: int | None = None
 
     @property
     def name(self) -> str:

@@ -19,12 +19,13 @@ from store.answers import Answer
 from store.database import Read, Write
 from store.facts import Fact, Key
 from store.relations import Relation
+from workers.runtime.asking import Open
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater
 
 from . import candidates, counsel, settling
 from .account import Account
 from .candidates import Candidate
-from .counsel import Matter, Open
+from .counsel import Matter
 from .verdicts import related
 
 OUTCOMES = ("kept", "merged", "superseded", "retired", "disputed", "revived", "unsure")

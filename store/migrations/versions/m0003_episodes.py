@@ -27,6 +27,7 @@ CREATE TABLE heart.sessions (
     session_id           text NOT NULL,
     started_at           timestamptz NOT NULL,
     last_at              timestamptz NOT NULL,
+    heard_at             timestamptz NOT NULL,
     ended_at             timestamptz,
     ending               text,
     turn_count           integer NOT NULL DEFAULT 0,
@@ -41,7 +42,8 @@ CREATE TABLE heart.sessions (
     CONSTRAINT ck_sessions_ending CHECK (ending IN ('ended', 'abandoned') AND ended_at IS NOT NULL OR ending IS NULL AND ended_at IS NULL)
 )""",
     "CREATE UNIQUE INDEX uq_sessions_open ON heart.sessions (agent_id, session_id) WHERE ended_at IS NULL",
-    "CREATE INDEX ix_sessions_silent ON heart.sessions (last_at) WHERE ended_at IS NULL",
+    "CREATE INDEX ix_sessions_id ON heart.sessions (agent_id, session_id)",
+    "CREATE INDEX ix_sessions_silent ON heart.sessions (heard_at) WHERE ended_at IS NULL",
     """
 CREATE TABLE heart.turns (
     agent_id    text NOT NULL,
@@ -87,7 +89,7 @@ CREATE TABLE heart.episodes (
         (summary IS NULL) = (written_by IS NULL) AND (written_by IS NULL OR written_by IN ('producer', 'mind', 'extract')))
 )""",
     "CREATE INDEX ix_episodes_started ON heart.episodes (agent_id, started_at) WHERE active",
-    "CREATE INDEX ix_episodes_extract ON heart.episodes (agent_id) WHERE written_by = 'extract'",
+    "CREATE INDEX ix_episodes_unread ON heart.episodes (agent_id) WHERE settled_by IS NOT NULL AND model IS NULL",
     """
 CREATE TABLE heart.episode_vectors (
     agent_id   text NOT NULL,
@@ -150,6 +152,11 @@ CREATE TABLE heart.procedures (
     active               boolean NOT NULL DEFAULT true,
     brief                text NOT NULL,
     learned_at           timestamptz NOT NULL,
+    learned_by           text NOT NULL,
+    goals_at             timestamptz,
+    goals_by             text,
+    core_patterns_at     timestamptz,
+    core_patterns_by     text,
     created_at           timestamptz NOT NULL,
     recorded_at          timestamptz NOT NULL,
     recorded_by          text NOT NULL,

@@ -1,0 +1,154 @@
+"""`nous episodes` and `nous episode show | restore`: conversations worth remembering, and those that were put aside."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.text import Text
+
+from events import EpisodeRestored
+from nous.errors import UserMistake
+from nous.settings import Settings
+from recall.sessions import restore as bring_back
+from store import episodes, sessions
+from store.database import Database
+from store.episodes import Episode
+from store.sessions import Turn
+
+from . import decision, ids_meant, place, screen, session
+
+COLUMNS = ("episode_id", "agent_id", "began", "state", "episode")
+OPTIONS = {"agent_id": "--agent", "reason": "--because"}
+WIDE = 120  # from here the id has a column of its own
+ID_WIDTH = 36
+
+
+async def list_episodes(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
+    """Print episodes, the latest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
+    most = screen.at_most(limit, is_json=is_json)
+    async with place.database(settings) as database, database.overview() as db:
+        found = await episodes.listed(db, agent=agent, inactive=with_inactive, limit=None if most is None else most + 1)
+    shown = found if most is None else found[:most]
+    if is_json:
+        screen.emit([asdict(one) for one in shown])
+        return
+    console = screen.out()
+    if not shown:
+        whose = f" of agent {screen.shown(agent)!r}" if agent else ""
+        hint = "" if with_inactive else "; --all shows what was put aside too"
+        console.print(
+            f"No episodes{whose}{hint}. A conversation becomes one: {place.command()} session turn chat --agent me --user 'Hello'"
+        )
+    elif console.is_terminal:
+        _print_table(console, shown)
+    else:
+        for line in (COLUMNS, *map(_columns, shown)):
+            print("\t".join(line))
+    if len(found) > len(shown):
+        screen.say_there_are_more(len(shown))
+
+
+async def show(settings: Settings, written: str, *, agent: str | None, is_json: bool) -> None:
+    """Print an episode, and what was said in it. Raises UserMistake."""
+    async with place.database(settings) as database:
+        known = await the_one(database, written, agent)
+        turns: Sequence[Turn] = ()
+        if known.session_key:
+            async with database.read([known.agent_id]) as db:
+                turns = await sessions.turns(db, known.agent_id, known.session_key)
+    if is_json:
+        screen.emit({"episode": asdict(known), "turns": [session.turn_as_data(one) for one in turns]})
+        return
+    console = screen.out()
+    _print_episode(console, known)
+    console.print()
+    session.print_turns(console, turns)
+    for line in (known.detail or "").splitlines():
+        console.print(screen.said(line))
+
+
+async def restore(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
+    """Make an episode active again that was put aside. Raises UserMistake."""
+    async with place.database(settings) as database:
+        known = await the_one(database, written, agent)
+        told = decision.event(EpisodeRestored, known.agent_id, OPTIONS, episode_id=known.episode_id, reason=reason)
+        async with database.write({known.agent_id}) as db:
+            before, after, follows = await bring_back(db, told)
+            evidence = {"before": _standing(before), "after": _standing(after)}
+            letters = await decision.record(
+                db, told, outcome="restored", about=after.episode_id, reason=told.reason, evidence=evidence, follows=follows
+            )
+        await decision.send(settings, database, letters)
+    if is_json:
+        screen.emit(asdict(after))
+    else:
+        print(f"episode {after.episode_id} of {screen.shown(after.agent_id)} is active again{'; its summary follows' if follows else ''}")
+
+
+async def the_one(database: Database, written: str, agent: str | None) -> Episode:
+    """The episode a person means by an id or the beginning of one. Raises UserMistake."""
+    span = ids_meant.spanned(written)
+    async with database.overview() as db:
+        found = await episodes.within(db, span.first, span.last, agent=agent, limit=ids_meant.MOST)
+    if not found:
+        whose = f"agent {agent!r} has" if agent else "there is"
+        raise UserMistake(f"{whose} no episode {written!r}; {place.command()} episodes --all shows them")
+    if len(found) > 1:
+        which = screen.listed(f"{one.episode_id} of {one.agent_id!r}" for one in found[:5])
+        way_out = ids_meant.way_out({one.episode_id for one in found}, {one.agent_id for one in found})
+        raise UserMistake(f"{written!r} fits several episodes, {which}; {way_out}")
+    return found[0]
+
+
+def _standing(episode: Episode) -> dict[str, object]:
+    return {"active": episode.active, "put_aside": episode.put_aside, "ended_at": episode.ended_at and episode.ended_at.isoformat()}
+
+
+def _columns(episode: Episode) -> tuple[str, ...]:
+    """One episode for a pipe."""
+    id_, whose = str(episode.episode_id), screen.shown(episode.agent_id)
+    return (id_, whose, screen.moment(episode.started_at), _state(episode), screen.shown(_told(episode)))
+
+
+def _print_table(console: Console, shown: Sequence[Episode]) -> None:
+    is_wide = console.width >= WIDE
+    table = screen.table(*(["episode id"] if is_wide else []), "agent", "began", "state", "episode")
+    table.columns[-1].min_width = ID_WIDTH
+    table.columns[-3].no_wrap = True
+    for one in shown:
+        id_ = Text(str(one.episode_id), style="dim", no_wrap=is_wide)
+        told = screen.said(_told(one), "" if one.active else "dim")
+        why = screen.said(f"put aside: {one.put_aside}", "yellow") if one.put_aside else None
+        cell = Text("\n").join([told, *([why] if why else []), *([] if is_wide else [id_])])
+        table.add_row(*([id_] if is_wide else []), screen.said(one.agent_id), screen.moment(one.started_at), _state(one), cell)
+    console.print(table)
+
+
+def _print_episode(console: Console, episode: Episode) -> None:
+    console.print(screen.said(_told(episode) if episode.title is None else episode.title, "bold"))
+    until = f" to {screen.moment(episode.ended_at)}" if episode.ended_at else ""
+    counts = [
+        screen.plural(count, noun) for count, noun in ((episode.turn_count, "turn"), (episode.tool_count, "tool")) if count is not None
+    ]
+    facets = [episode.agent_id, _state(episode), f"{screen.moment(episode.started_at)}{until}", *counts]
+    console.print(screen.said(" · ".join([*facets, *([episode.outcome] if episode.outcome else [])]), "dim"))
+    console.print(Text(str(episode.episode_id), style="dim"))
+    if episode.summary:
+        console.print(screen.said(episode.summary))
+    for lesson in episode.lessons_learned:
+        console.print(screen.said(f"learned: {lesson}", "green"))
+    if episode.put_aside:
+        console.print(screen.said(f"put aside: {episode.put_aside}", "yellow"))
+
+
+def _told(episode: Episode) -> str:
+    """What tells it from others: its title, its summary, or what the user said first."""
+    return episode.title or episode.summary or (f"“{episode.opening}”" if episode.opening else "(nothing was said)")
+
+
+def _state(episode: Episode) -> str:
+    if not episode.active:
+        return "put aside"
+    if episode.ended_at is None:
+        return "open"
+    return "summarised" if episode.summary else "closed"

@@ -1,0 +1,170 @@
+"""`nous session turn | end | list | show`: a conversation reported by hand, and what is kept of it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import datetime
+
+from rich.console import Console
+from rich.text import Text
+
+import providers
+from nous.errors import UserMistake
+from nous.settings import Settings
+from recall import sessions as reporting
+from recall.sessions import Ended, Tools
+from store import embedders, sessions
+from store.sessions import Session, Turn
+
+from . import decision, place, screen
+
+COLUMNS = ("session", "agent", "turns", "tools", "last", "state", "episode")
+
+
+async def turn(
+    settings: Settings,
+    session_id: str,
+    *,
+    agent: str,
+    user: str,
+    assistant: str | None,
+    used: Sequence[str],
+    frame: str | None,
+    turn_id: str | None,
+    at: datetime | None,
+    is_json: bool,
+) -> None:
+    """Report what the user said, and the answer if there is one, and say where the session stands. Raises UserMistake."""
+    if used and assistant is None:
+        raise UserMistake("--tool was given without --assistant, and tools are counted when a turn ends: add what the assistant said")
+    async with _tools(settings) as tools:
+        session = await reporting.start_turn(tools, agent, session_id, user, at=at, turn_id=turn_id, frame=frame)
+        if assistant is not None:
+            session = await reporting.end_turn(tools, agent, session_id, assistant, used=used, at=at, turn_id=turn_id)
+    if is_json:
+        screen.emit(as_data(session))
+        return
+    so_far = f"{screen.plural(session.turn_count, 'turn')} so far" if assistant is not None else "waiting for the answer"
+    print(f"session {screen.shown(session_id)} of {screen.shown(agent)}: {so_far}; {_its_episode(session)}")
+
+
+async def end(
+    settings: Settings, session_id: str, *, agent: str, reflection: str | None, outcome: str | None, at: datetime | None, is_json: bool
+) -> None:
+    """End a session, and say what became of it. Raises UserMistake."""
+    async with _tools(settings) as tools:
+        ended = await reporting.end_session(tools, agent, session_id, reflection=reflection, outcome=outcome, at=at)
+        await decision.send(settings, tools.database, ended.letters)
+    if is_json:
+        screen.emit({"became": ended.became, "session": as_data(ended.session), "episode": ended.episode and asdict(ended.episode)})
+    else:
+        print(f"session {screen.shown(session_id)} of {screen.shown(agent)} {_became(ended)}")
+
+
+async def list_sessions(settings: Settings, *, agent: str | None, limit: int | None, is_json: bool) -> None:
+    """Print sessions, the latest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
+    most = screen.at_most(limit, is_json=is_json)
+    async with place.database(settings) as database, database.overview() as db:
+        found = await sessions.listed(db, agent=agent, limit=None if most is None else most + 1)
+    shown = found if most is None else found[:most]
+    if is_json:
+        screen.emit([as_data(one) for one in shown])
+        return
+    console = screen.out()
+    if not shown:
+        whose = f" of agent {screen.shown(agent)!r}" if agent else ""
+        console.print(f"No sessions{whose}. Report a turn: {place.command()} session turn chat --agent me --user 'Hello'")
+    elif console.is_terminal:
+        table = screen.table(*COLUMNS, right=("turns", "tools"))
+        for one in shown:
+            table.add_row(*map(screen.said, _columns(one)))
+        console.print(table)
+    else:
+        for line in (COLUMNS, *map(_columns, shown)):
+            print("\t".join(line))
+    if len(found) > len(shown):
+        screen.say_there_are_more(len(shown))
+
+
+async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool) -> None:
+    """Print the latest session of this id and its turns in order. Raises UserMistake."""
+    async with place.database(settings) as database, database.read([agent]) as db:
+        session = await sessions.latest(db, agent, session_id)
+        if session is None:
+            raise UserMistake(f"agent {agent!r} has no session {session_id!r}; {place.command()} session list shows them")
+        turns = await sessions.turns(db, agent, session.session_key)
+    if is_json:
+        screen.emit({"session": as_data(session), "turns": [turn_as_data(one) for one in turns]})
+        return
+    console = screen.out()
+    console.print(screen.said(session.session_id, "bold"))
+    facets = [session.agent_id, _state(session), screen.plural(session.turn_count, "turn"), *(f"used {one}" for one in session.tools)]
+    console.print(screen.said(" · ".join(facets), "dim"))
+    console.print(screen.said(_its_episode(session), "dim"))
+    console.print()
+    print_turns(console, turns)
+
+
+def print_turns(console: Console, turns: Sequence[Turn]) -> None:
+    """What was said, in order, an utterance a line."""
+    for one in turns:
+        console.print(Text.assemble((f"{screen.moment(one.said_at)}  ", "dim"), (f"{one.speaker:9}  ", "cyan"), screen.said(one.content)))
+
+
+def as_data(session: Session) -> dict[str, object]:
+    """A session for JSON."""
+    return asdict(session)
+
+
+def turn_as_data(turn: Turn) -> dict[str, object]:
+    """An utterance for JSON."""
+    return {"position": turn.position, "speaker": turn.speaker, "content": turn.content, "said_at": turn.said_at, "turn_id": turn.turn_id}
+
+
+@asynccontextmanager
+async def _tools(settings: Settings) -> AsyncIterator[Tools]:
+    """What sessions are kept with, for the block; the embedder is opened when it is needed. Raises Misconfigured for another store's."""
+    embedder = providers.embedder(settings)
+    async with place.database(settings) as database:
+        async with database.read(()) as db:
+            embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
+        try:
+            yield Tools(database, embedder, settings)
+        finally:
+            await embedder.close()
+
+
+def _columns(session: Session) -> tuple[str, ...]:
+    return (
+        screen.shown(session.session_id),
+        screen.shown(session.agent_id),
+        str(session.turn_count),
+        str(len(session.tools)),
+        screen.moment(session.last_at),
+        _state(session),
+        str(session.episode_id or "none"),
+    )
+
+
+def _state(session: Session) -> str:
+    return session.ending or "open"
+
+
+def _its_episode(session: Session) -> str:
+    if session.episode_id:
+        return f"its episode is {session.episode_id}"
+    yet = "" if session.ended_at else " yet"
+    return f"it has no episode{yet}: {session.not_opened}" if session.not_opened else f"it has no episode{yet}"
+
+
+def _became(ended: Ended) -> str:
+    episode = ended.episode
+    match ended.became:
+        case "closed" if episode:
+            return f"has ended; episode {episode.episode_id} is closed, and its summary follows"
+        case "put_aside" if episode:
+            why = f"was too little to remember ({episode.put_aside})"
+            return f"has ended; it {why}, and {place.command()} episode restore {episode.episode_id} brings it back"
+        case "ended_before" if ended.session.ended_at:
+            return f"had ended already, on {screen.moment(ended.session.ended_at)} UTC; {_its_episode(ended.session)}"
+    return f"has ended; {_its_episode(ended.session)}"

@@ -1,0 +1,97 @@
+"""Each use of a procedure counts once, with how it went."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from events import ProcedureUsed
+from store import procedures
+from store.procedures import Procedure
+from tests import factories
+from tests.factories import NOON
+from tests.workers.conftest import Bench
+
+PROCEDURE = uuid.UUID(int=7)
+
+
+@pytest.fixture
+def counter(bench: Callable[[str], Bench]) -> Bench:
+    return bench("procedure_counter")
+
+
+def used(hours: int = 0, **over: Any) -> ProcedureUsed:
+    """Used so long after noon."""
+    fields = {"agent_id": "agent-1", "procedure_id": PROCEDURE, "occurred_at": NOON + timedelta(hours=hours)}
+    return factories.a_procedure_used(**(fields | over))
+
+
+async def _keep(bench: Bench, **over: Any) -> None:
+    procedure = factories.a_procedure(**({"agent_id": "agent-1", "procedure_id": PROCEDURE, "core_patterns": ("tag", "push")} | over))
+    async with bench.kit.database.write([procedure.agent_id]) as db:
+        await procedures.put(db, procedure)
+
+
+async def _procedure(bench: Bench, agent: str = "agent-1") -> Procedure:
+    async with bench.kit.database.read([agent]) as db:
+        found = await procedures.get(db, agent, PROCEDURE)
+    assert found is not None
+    return found
+
+
+async def test_a_use_is_counted_once_however_often_it_is_delivered(counter: Bench) -> None:
+    await _keep(counter)
+    events = [used(worked=True), used(worked=False), used()]
+    await counter.work(*events, *events)
+    await counter.work(*events)
+    kept = await _procedure(counter)
+    assert (kept.activation_count, kept.success_count, kept.failure_count) == (3, 1, 1)
+    assert kept.effectiveness == 0.5
+    assert await counter.outcomes() == ["worked", "failed", "used"]
+
+
+async def test_from_the_fifth_use_on_its_line_says_how_often_it_worked(counter: Bench) -> None:
+    await _keep(counter)
+    for worked in (True, True, True, False):
+        await counter.work(used(worked=worked))
+    assert (await _procedure(counter)).brief == "Release: tag; push"
+    await counter.work(used())
+    assert (await _procedure(counter)).brief == "Release: tag; push [75% effective]"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+async def test_every_order_of_the_same_uses_ends_in_the_same_counts(counter: Bench, order: tuple[int, ...]) -> None:
+    await _keep(counter)
+    events = [used(2, worked=True, note="Tag first."), used(1, worked=False), used(3, note="tag first")]
+    for at in order:
+        await counter.work(events[at])
+    kept = await _procedure(counter)
+    assert (kept.activation_count, kept.success_count, kept.failure_count) == (3, 1, 1)
+    assert kept.last_activated == NOON + timedelta(hours=3)
+    assert len(kept.implementation_notes) == 1
+
+
+async def test_a_note_is_added_to_those_that_are_known_unless_it_is_blank(counter: Bench) -> None:
+    await _keep(counter, implementation_notes=("Tag first.",))
+    await counter.work(used(note="Not on Fridays."), used(note=" "), used(note="TAG FIRST"))
+    assert (await _procedure(counter)).implementation_notes == ("Tag first.", "Not on Fridays.")
+
+
+async def test_a_use_that_overtook_what_it_used_is_counted_once_it_is_there(counter: Bench) -> None:
+    await counter.work(used(worked=True))
+    await _keep(counter)
+    await counter.work_alone()
+    assert (await _procedure(counter)).success_count == 1
+
+
+async def test_a_use_of_what_was_never_learned_or_is_another_agents_is_parked_saying_what_to_do(counter: Bench) -> None:
+    await _keep(counter, agent_id="agent-2")
+    await counter.work(used(worked=True))
+    await counter.work_alone()
+    (parked,) = await counter.receipts()
+    assert parked.ending == "parked"
+    assert (parked.reason or "").startswith(f"agent 'agent-1' has no procedure {PROCEDURE}; teach it")
+    assert (await _procedure(counter, "agent-2")).activation_count == 0

@@ -1,0 +1,227 @@
+"""Reading closed episodes: what was said in them, and what is to be remembered of it. Nothing is written, no transaction is open.
+
+    found      the row as its closing leaves it, and what was said: its turns, or the transcript that came
+    asked      a mind, in one question or in parts; without one, title and summary are cut out of the text
+    considered with the vector of the summary, ready to be written
+
+An episode without words, one that is settled already and one that is put aside are not asked about.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from events import MAX_CONTENT_CHARACTERS, EpisodeUnsettled
+from nous import clock
+from providers.mind import A, Question, Reply, Utterance
+from providers.offline import OfflineMind
+from store import episodes, sessions
+from store.database import Read
+from store.episodes import Episode, Writer
+from store.sessions import Turn
+from store.vectors import Vector
+from workers.runtime.asking import Open, all_through
+from workers.runtime.worker import Kit
+
+from . import extract, question, transcript
+from .closed import Event, closed, lessons
+from .question import Extracted, Together
+from .scribe import Scribe
+from .sources import Said, Sourced, sourced
+
+TITLE_CHARACTERS = 200
+OUTCOME_CHARACTERS = 1_000
+MOST_LESSONS = 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """An episode before it is asked about.
+
+    `row` is what stood there, `episode` that as its closing leaves it, `owner` another agent that has an episode of this id when this
+    one has none.
+    """
+
+    row: Episode | None
+    episode: Episode | None
+    said: tuple[Utterance, ...] = ()
+    owner: str | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is to be remembered of an episode. `model` is the mind that read it; tokens are those of this time."""
+
+    title: str
+    summary: str
+    written_by: Writer
+    model: str | None
+    outcome: str | None = None
+    lessons: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    facts: tuple[Sourced, ...] = ()
+    dropped: dict[str, int] = field(default_factory=dict)
+    questions: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    milliseconds: int = 0
+
+
+@dataclass(frozen=True)
+class Considered:
+    """An episode and what is to be remembered of it; None when it is not asked about, Open when there is no answer yet."""
+
+    found: Found
+    told: Told | Open | None = None
+    vector: Vector | None = None
+
+
+async def consider(events: Sequence[Event], kit: Kit, *, worker: str) -> list[Considered]:
+    """Each event's episode with what is to be remembered of it. Raises Outage and Contended for Postgres and the embedder alone."""
+    found = await _found(events, kit)
+    scribe = Scribe(kit, worker=worker)
+    told = await all_through(_told(one, event, scribe) for one, event in zip(found, events, strict=True))
+    vectors = await _vectors([one.summary for one in told if isinstance(one, Told)], kit)
+    return [_considered(one, what, vectors) for one, what in zip(found, told, strict=True)]
+
+
+def _considered(found: Found, told: Told | Open | None, vectors: Mapping[str, Vector]) -> Considered:
+    return Considered(found, told, vectors[told.summary] if isinstance(told, Told) else None)
+
+
+# ── what was said ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _found(events: Sequence[Event], kit: Kit) -> list[Found]:
+    now = clock.now()
+    async with kit.database.read({event.agent_id for event in events}) as db:
+        read = [await _read(db, event, now) for event in events]
+    found = [Found(row, episode, _said(episode, turns)) for row, episode, turns in read]
+    if all(one.row for one in found):
+        return found
+    async with kit.database.overview() as db:
+        return [one if one.row else await _elsewhere(db, one, event) for one, event in zip(found, events, strict=True)]
+
+
+async def _read(db: Read, event: Event, now: datetime) -> tuple[Episode | None, Episode | None, list[Turn]]:
+    row = await episodes.get(db, event.agent_id, event.episode_id)
+    episode = closed(row, event, now=now)
+    key = episode.session_key if episode else None
+    return row, episode, await sessions.turns(db, event.agent_id, key) if key else []
+
+
+def _said(episode: Episode | None, turns: Sequence[Turn]) -> tuple[Utterance, ...]:
+    return transcript.of_turns(turns) if turns else transcript.of_text(episode.detail or "" if episode else "")
+
+
+async def _elsewhere(db: Read, found: Found, event: Event) -> Found:
+    owners = await episodes.owners(db, event.episode_id)
+    return replace(found, owner=next((one for one in owners if one != event.agent_id), None))
+
+
+async def _vectors(summaries: Iterable[str], kit: Kit) -> dict[str, Vector]:
+    wanted = list(dict.fromkeys(summaries))
+    made: Iterable[Vector] = await kit.embedder.embed(wanted) if wanted else ()
+    return dict(zip(wanted, made, strict=True))
+
+
+# ── what is to be remembered of it ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _told(found: Found, event: Event, scribe: Scribe) -> Told | Open | None:
+    model = None if OfflineMind.is_named(scribe.model) else scribe.model
+    episode = found.episode
+    if episode is None or found.owner or not _is_open(episode, event, model):
+        return None
+    said = Said(found.said)
+    if not said.is_voiced:
+        return _as_given(episode, model)
+    if episode.written_by == "extract":
+        episode = replace(episode, title=None, summary=None, written_by=None)
+    return await _Reading(episode, found.said, said, scribe).told() if model else _cut_out(episode, found.said)
+
+
+def _is_open(episode: Episode, event: Event, model: str | None) -> bool:
+    """Whether this event may settle it; a second time only a mind may, where none has read it."""
+    if isinstance(event, EpisodeUnsettled):
+        return episode.active and episode.model is None and model is not None
+    return episode.active and episode.settled_by is None
+
+
+def _as_given(episode: Episode, model: str | None) -> Told | None:
+    """Nobody said anything: what there is of a summary came with it."""
+    if episode.summary is None or episode.written_by is None:
+        return None
+    return Told(episode.title or extract.title(episode.summary), episode.summary, episode.written_by, model)
+
+
+def _cut_out(episode: Episode, said: Sequence[Utterance]) -> Told:
+    title, summary = extract.extracted(said)
+    return Told(episode.title or title, episode.summary or summary, episode.written_by or "extract", None)
+
+
+class _Reading:
+    """One episode, put to a mind."""
+
+    def __init__(self, episode: Episode, utterances: Sequence[Utterance], said: Said, scribe: Scribe) -> None:
+        self.episode = episode
+        self.utterances = utterances
+        self.said = said
+        self.scribe = scribe
+
+    async def told(self) -> Told | Open:
+        """In one question if it fits, else in parts; what has its title and its summary is only asked for facts."""
+        parts = transcript.parts(self.utterances, self.scribe.kit.settings.summary_part_characters)
+        if len(parts) > 1 or (self.episode.title and self.episode.summary):
+            return await self._in_parts(parts)
+        reply = await self._ask(question.whole(parts[0], began=self.episode.started_at))
+        if isinstance(reply, Open):
+            return reply
+        return self._put_together(reply.answer, reply.answer.facts, reply.answer.decisions, parts, [reply])
+
+    async def _in_parts(self, parts: Sequence[tuple[Utterance, ...]]) -> Told | Open:
+        asked = partial(question.part, began=self.episode.started_at, of=len(parts))
+        replies = await all_through(self._ask(asked(part, number=number)) for number, part in enumerate(parts, 1))
+        answered = [one for one in replies if not isinstance(one, Open)]
+        if waiting := [one for one in replies if isinstance(one, Open)]:
+            return max(waiting, key=lambda one: one.wait)
+        facts = [fact for one in answered for fact in one.answer.facts]
+        decisions = [decision for one in answered for decision in one.answer.decisions]
+        if self.episode.title and self.episode.summary:
+            return self._put_together(None, facts, decisions, parts, answered)
+        together = await self._ask(question.together([one.answer.notes for one in answered]))
+        if isinstance(together, Open):
+            return together
+        return self._put_together(together.answer, facts, decisions, parts, [*answered, together])
+
+    async def _ask(self, asked: Question[A]) -> Reply[A] | Open:
+        return await self.scribe.ask(asked, agent=self.episode.agent_id, about=f"episode:{self.episode.episode_id}")
+
+    def _put_together(
+        self,
+        answer: Together | None,
+        facts: Sequence[Extracted],
+        decisions: Sequence[str],
+        parts: Sequence[Sequence[Utterance]],
+        replies: Sequence[Reply[Any]],
+    ) -> Told:
+        """What was given comes before what a mind says, and no fact counts that nobody said."""
+        kept, dropped = sourced(facts, self.said, most=sum(map(question.most_facts, parts)))
+        given = answer or Together(title="", summary="")
+        return Told(
+            title=self.episode.title or given.title[:TITLE_CHARACTERS],
+            summary=self.episode.summary or given.summary[:MAX_CONTENT_CHARACTERS],
+            written_by=self.episode.written_by or "mind",
+            model=self.scribe.model,
+            outcome=given.outcome[:OUTCOME_CHARACTERS] or None,
+            lessons=lessons(one[:MAX_CONTENT_CHARACTERS] for one in given.lessons[:MOST_LESSONS]),
+            decisions=tuple(filter(None, decisions)),
+            facts=tuple(kept),
+            dropped=dropped,
+            questions=len(replies),
+            tokens_in=sum(one.tokens_in for one in replies),
+            tokens_out=sum(one.tokens_out for one in replies),
+            milliseconds=sum(one.milliseconds for one in replies),
+        )

@@ -1,0 +1,50 @@
+"""Procedure counter: how often a procedure was used and how that went, each use once.
+
+procedure_used ─┬─ it worked, it failed, or nobody knows ─▶ counted, the note added, the brief brought up to date
+                └─ no such procedure of this agent ────────▶ looked at again, for it may have overtaken it; then parked
+"""
+
+from dataclasses import replace
+
+from events import ProcedureUsed
+from nous import clock
+from store import briefs, procedures
+from store.database import Write
+from store.procedures import Procedure
+from workers.runtime import overtaken
+from workers.runtime.worker import Done, Ending, Kit, Worker, each
+
+OUTCOMES = ("worked", "failed", "used")
+
+
+async def count(db: Write, event: ProcedureUsed, kit: Kit) -> Ending:
+    """Count one use of a procedure, and whether it worked."""
+    procedure = await procedures.get(db, event.agent_id, event.procedure_id)
+    if procedure is None:
+        known = f"agent {event.agent_id!r} has no procedure {event.procedure_id}"
+        return overtaken.wait_for(f"{known}; teach it (procedure_learned), then publish the use again under the same event_id", kit)
+    used = _counted(procedure, event)
+    await procedures.put(db, replace(used, recorded_at=clock.now(), recorded_by=event.event_id))
+    outcome = "used" if event.worked is None else "worked" if event.worked else "failed"
+    return Done(outcome, about=used.procedure_id, evidence=_evidence(used, event))
+
+
+def _counted(procedure: Procedure, event: ProcedureUsed) -> Procedure:
+    used = replace(
+        procedure,
+        activation_count=procedure.activation_count + 1,
+        success_count=procedure.success_count + (event.worked is True),
+        failure_count=procedure.failure_count + (event.worked is False),
+        last_activated=max(procedure.last_activated or event.occurred_at, event.occurred_at),
+        implementation_notes=procedures.with_notes(procedure.implementation_notes, [event.note] if event.note else []),
+    )
+    brief = briefs.procedure(used.name, used.core_patterns, activations=used.activation_count, effectiveness=used.effectiveness)
+    return replace(used, brief=brief)
+
+
+def _evidence(used: Procedure, event: ProcedureUsed) -> dict[str, object]:
+    names = ("activation_count", "success_count", "failure_count", "brief")
+    return {**{name: getattr(used, name) for name in names}, "note": event.note}
+
+
+worker = Worker(on=ProcedureUsed, write=each(count), outcomes=OUTCOMES)
