@@ -15,6 +15,7 @@ from nous import clock
 from nous.errors import UserMistake
 from nous.fence import without_recalled
 
+USER, ASSISTANT = "user", "assistant"
 ID_CHARACTERS = 256
 SHORT_CHARACTERS = 1_000  # as in an event
 LESSON_CHARACTERS = 500  # of a reflection (spec 000, A4)

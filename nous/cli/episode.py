@@ -9,7 +9,7 @@ from rich.text import Text
 from events import EpisodeRestored
 from nous.errors import UserMistake
 from nous.settings import Settings
-from recall.sessions import restore as bring_back
+from recall.ending import restore as bring_back
 from store import episodes, sessions
 from store.database import Database
 from store.episodes import Episode

@@ -26,6 +26,7 @@ from nous.settings import Settings
 from providers.mind import Mind
 from providers.offline import OfflineMind
 from recall import sessions
+from recall.opening import Tools
 from workers.runtime.app import Chore, Process, kit
 from workers.runtime.worker import Kit, Worker
 
@@ -130,7 +131,7 @@ async def _serve(
 
 def silence(kit: Kit) -> Chore:
     """Ending the sessions that fell silent."""
-    tools = sessions.Tools(kit.database, kit.embedder, kit.settings)
+    tools = Tools(kit.database, kit.embedder, kit.settings)
     return Chore(partial(sessions.close_silent, tools), min(SILENCE_LOOKED_FOR_S, kit.settings.session_silence_s / 4))
 
 

@@ -12,7 +12,8 @@ import providers
 from nous.errors import UserMistake
 from nous.settings import Settings
 from recall import sessions as reporting
-from recall.sessions import Ended, Tools
+from recall.ending import Ended
+from recall.opening import Tools
 from store import embedders, sessions
 from store.sessions import Session, Turn
 

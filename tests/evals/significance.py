@@ -24,7 +24,8 @@ from nous.errors import Misconfigured
 from nous.settings import Settings
 from providers import Embedder
 from recall import sessions as reporting
-from recall.sessions import Ended, Tools
+from recall.ending import Ended
+from recall.opening import Tools
 from store import sessions
 from store.database import Database
 from store.migrate import migrate

@@ -19,8 +19,9 @@ from nous import clock, fence, ids
 from nous.errors import Misconfigured, Outage, UserMistake
 from nous.settings import Settings
 from providers.embedder import EmbeddingMalformed, EmbeddingRefused, Vectors
-from recall import sessions, significance
-from recall.sessions import Ended, Tools
+from recall import ending, opening, sessions, significance
+from recall.ending import Ended
+from recall.opening import Tools
 from store import episodes, outbox
 from store import sessions as kept
 from store.database import Database
@@ -277,7 +278,7 @@ async def test_12_a_conversation_does_not_wait_for_an_embedder_that_dawdles(
         return await asyncio.Event().wait()  # type: ignore[return-value]
 
     monkeypatch.setattr(embedder, "embed", embed)
-    monkeypatch.setattr(sessions, "EMBEDDER_PATIENCE_S", 0.01)
+    monkeypatch.setattr(opening, "EMBEDDER_PATIENCE_S", 0.01)
     assert (await talk.start("chat")).episode_id
 
 
@@ -520,14 +521,14 @@ async def test_one_session_that_cannot_be_ended_does_not_keep_the_others(silent:
     with clock.held(NOON):
         await silent.turn("broken", "Hello", used=["search"])
         await silent.turn("sound", "Bye", used=["search"])
-    closing = sessions.closing
+    closing = ending.closing
 
     def closing_sound(episode: Episode, **_: object) -> EpisodeClosed:
         if episode.opening == "Hello":
             raise ValueError("no such luck")
         return closing(episode)
 
-    monkeypatch.setattr(sessions, "closing", closing_sound)
+    monkeypatch.setattr(ending, "closing", closing_sound)
     with clock.held(NOON + 2 * HOUR):
         assert [one.session.session_id for one in await sessions.close_silent(silent.tools)] == ["sound"]
     assert (await silent.session("broken")).ended_at is None
@@ -582,7 +583,7 @@ async def test_what_is_restored_is_whole_and_closed_as_its_session_was(talk: Tal
     assert aside is not None
     event = told(aside.episode_id)
     async with talk.database.write(["a"]) as db:
-        before, after, follows = await sessions.restore(db, event)
+        before, after, follows = await ending.restore(db, event)
     assert (before, await talk.episode("chat")) == (aside, after)
     assert (after.active, after.put_aside, after.ended_at, after.recorded_by) == (True, None, NOON, event.event_id)
     (closed,) = follows
@@ -590,7 +591,7 @@ async def test_what_is_restored_is_whole_and_closed_as_its_session_was(talk: Tal
     assert (closed.outcome, closed.lessons_learned, closed.turn_count) == ("partial", ("Shy.",), 1)
     async with talk.database.write(["a"]) as db:
         with pytest.raises(UserMistake, match="is active, so there is nothing to restore"):
-            await sessions.restore(db, told(aside.episode_id))
+            await ending.restore(db, told(aside.episode_id))
 
 
 @pytest.mark.parametrize(
@@ -603,7 +604,7 @@ async def test_what_is_restored_is_told_of_when_its_summary_is_owed(talk: Talk, 
     aside = an_episode(agent_id="a", session_key=session.session_key, active=False, put_aside="x", **how)
     async with talk.database.write(["a"]) as db:
         await episodes.put(db, aside)
-        _, after, follows = await sessions.restore(db, told(aside.episode_id))
+        _, after, follows = await ending.restore(db, told(aside.episode_id))
     assert (after.active, after.ended_at, bool(follows)) == (True, aside.ended_at, is_told)
 
 
@@ -612,7 +613,7 @@ async def test_another_agents_episode_is_not_restored(talk: Talk) -> None:
     assert session.episode_id is not None
     async with talk.database.write(["b"]) as db:
         with pytest.raises(UserMistake, match="agent 'b' has no episode"):
-            await sessions.restore(db, told(session.episode_id, "b"))
+            await ending.restore(db, told(session.episode_id, "b"))
 
 
 def test_there_are_sixty_in_ten_languages() -> None:
@@ -639,5 +640,5 @@ async def test_small_talk_is_put_aside_and_none_of_it_is_lost(talk: Talk, exchan
     assert await talk.words("chat") == [("user", exchange.said), ("assistant", exchange.answered)]
     assert ended.episode is not None
     async with talk.database.write(["a"]) as db:
-        _, after, follows = await sessions.restore(db, told(ended.episode.episode_id))
+        _, after, follows = await ending.restore(db, told(ended.episode.episode_id))
     assert (after.active, after.opening, len(follows)) == (True, exchange.said, 1)

@@ -83,9 +83,15 @@ class Host:
                 await self.broker.connect()
                 await self.subscriber.start()
                 if self.life.stopping.is_set():  # the stop came meanwhile, and found nothing to stop yet
-                    await self.subscriber.stop()
+                    await self._stop_reading()
         except TimeoutError as error:
             raise Outage("Redis", "it did not answer the first read in time") from error
+
+    async def _stop_reading(self) -> None:
+        """Stop the subscriber, and wait for its reading to end: a connection that it is still making would outlive the pool."""
+        reading = list(self.subscriber.tasks)
+        await self.subscriber.stop()
+        await asyncio.gather(*reading, return_exceptions=True)
 
     async def reclaim(self) -> None:
         """Take over what dead replicas left."""
@@ -118,7 +124,7 @@ class Host:
     async def finish(self) -> None:
         """Fetch no more, and finish the pages in flight; what waits for something that is away stays pending."""
         self.life.stopping.set()
-        await self.subscriber.stop()
+        await self._stop_reading()
         if self.pages:
             await asyncio.wait(self.pages)
 
