@@ -9,9 +9,8 @@
 All of it is in Postgres. Each call is one transaction that holds the agent's lock and reads the session anew, so it does not matter
 which process makes it, how many do at once, or which of them ended meanwhile. The embedder is asked before, with no transaction open.
 
-How an episode is opened is in opening.py, how a session ends in ending.py. The rules are the spec's (000, A and B), those of significance in
-significance.py; a conversation that begins like another of the last 48 hours opens no episode, and never touches the other's. It gets
-one of its own, from its first turn on, once it is more than a beginning.
+How an episode is opened is in opening.py, how a session ends in ending.py, and which conversations are worth an episode in
+significance.py. The rules are the spec's (000, A and B).
 """
 
 from collections.abc import Iterable
