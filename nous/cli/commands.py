@@ -355,6 +355,31 @@ def answers(
     asyncio.run(list_answers(settings(), agent=agent, days=days, is_json=is_json))
 
 
+@app.command(rich_help_panel=SEE)
+def trial(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="JSON lines, or folders of .jsonl files, of transcripts.", show_default=False)
+    ],
+    is_json: Json = False,
+) -> None:
+    """Try two ways to ask for facts on the same transcripts, and compare.
+
+    The positive question that is in use, and a list of what not to extract, both put to the mind that is set. A JSON object a line:
+
+    {"transcript": "User: My cat is called Mimi.", "gold": ["The user's cat is called Mimi."], "started_at": "2026-03-01T10:00Z"}
+
+    gold and started_at may be absent. Every question is asked once and paid for; no store is needed and nothing is written.
+
+    Covered is a gold fact that a fact is near to, with its names and numbers. Junk is what is no claim: too short, a question, no
+    content, a status report, a tautology, an echo of the prompt.
+    """
+    from .place import settings
+    from .trial import run
+
+    if not asyncio.run(run(settings(), files, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
 # ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 Because = Annotated[str, typer.Option("--because", help="Why; it is kept.", show_default=False)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from . import decision_noise, locomo_mind, locomo_stream, merging, one_question, rewording, same_fact, significance, superseding
+from . import decision_noise, episodes, locomo_mind, locomo_stream, merging, one_question, rewording, same_fact, significance, superseding
 
 SECTIONS: dict[str, Any] = {
     "merging": merging,
@@ -24,6 +24,7 @@ SECTIONS: dict[str, Any] = {
     "locomo mind": locomo_mind,
     "significance": significance,
     "decision filter": decision_noise,
+    "episodes": episodes,
 }
 
 

@@ -23,6 +23,7 @@ from nous import clock, embedded, ids, log
 from nous.errors import Misconfigured
 from nous.settings import Settings
 from providers import Embedder
+from recall import ending
 from recall import sessions as reporting
 from recall.ending import Ended
 from recall.opening import Tools
@@ -125,7 +126,7 @@ async def _is_restored_whole(database: Database, ended: Ended, exchange: Exchang
     )
     with suppress(_NotKept):
         async with database.write([SMALL_TALKER]) as db:
-            _, after, follows = await reporting.restore(db, told)
+            _, after, follows = await ending.restore(db, told)
             turns = await sessions.turns(db, SMALL_TALKER, ended.session.session_key)
             is_whole = after.active and bool(follows) and [turn.content for turn in turns] == [exchange.said, exchange.answered]
             raise _NotKept

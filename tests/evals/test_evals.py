@@ -1,5 +1,7 @@
 """The figures stand on these rules: what counts as one fact, what as two, and that nothing is measured when there is no data."""
 
+import asyncio
+import io
 import json
 import math
 import re
@@ -9,20 +11,25 @@ from pathlib import Path
 import httpx
 import pytest
 from redis.asyncio import Redis
+from rich.console import Console
 
+from nous.cli.trial import conversations
 from nous.embedded import Stack
 from nous.settings import Settings
-from providers.mind import Mind
+from providers.mind import A, Mind, NoAnswer, Question, Reply, Task
 from providers.zero import ZeroEmbedder
 from recall.sessions import Tools
 from store.database import Database
-from tests.evals import asking, decision_noise, one_question, outcomes, significance, superseding
+from tests.evals import asking, decision_noise, episodes, one_question, outcomes, record, significance, superseding, writing
 from tests.evals.__main__ import main
 from tests.evals.cases import READERS, Case, moment, seeded
 from tests.evals.minds import RECORDED, CompatibleMind, Counted, OracleMind, RecordedMind, digest, recorded
 from tests.evals.pairs import SETS, PairSet, Relation
 from tests.evals.small_talk import SMALL_TALK
 from tests.evals.worked import Store
+from tests.model_server import ModelServer
+from workers.episodes import exclusion as excluding
+from workers.episodes import question as written
 from workers.standing import question
 
 ROWS: dict[str, list[tuple[Relation | None, dict[str, object]]]] = {
@@ -242,3 +249,157 @@ async def test_what_is_kept_of_conversations_is_counted_by_the_real_sessions(dat
     kept = await significance.counted(Tools(database, ZeroEmbedder(), settings), spoken, SMALL_TALK[:2])
     assert (kept.sessions, kept.begun_alike, kept.kept) == (3, 2, 2), "session 4 is one short turn"
     assert (kept.small_talk, kept.put_aside, kept.restored_whole) == (2, 2, 2)
+
+
+# ── conversations ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+SESSION = [
+    {"speaker": "Ida", "text": "I keep bees. 1. They hum all day."},
+    {"speaker": "Ken", "text": "I moved to Oslo in 2019."},
+]
+CONVERSATION = {
+    "sample_id": "conv-1",
+    "conversation": {
+        "session_1": SESSION,
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_2_date_time": "1:56 pm on 9 May, 2023",
+    },
+    "observation": {"session_1_observation": {"Ida": [["Ida: I keep bees.", "D1:1"]], "Ken": [["Ken owns 3 boats.", "D1:2"]]}},
+    "event_summary": {"events_session_1": {"Ida": [], "Ken": ["Ken moves to Oslo in 2019."], "date": "8 May, 2023"}},
+}
+PLAN = [
+    {"batch": 1, "bullet": 1, "label": "Time Anchor", "text": "March 15, 2024"},
+    {"batch": 1, "bullet": 2, "label": "Preference Statement", "text": "I prefer tea."},
+    {"batch": 1, "bullet": 3, "label": "Preference Statement", "text": "I prefer trains."},
+    {"batch": 1, "bullet": 4, "label": "Preference Statement", "text": "Nobody carries it."},
+]
+MESSAGES = [
+    {"role": "user", "content": "Hi. ->-> 1,1", "batch": 1, "index": "1,1", "time": "March-15-2024"},
+    {"role": "user", "content": "I prefer tea. ->-> 1,2", "batch": 1, "index": "1,2", "time": None},
+    {"role": "assistant", "content": "x" * 6_000, "batch": 1, "index": None, "time": None},
+    {"role": "user", "content": "I prefer trains. ->-> 1,3", "batch": 1, "index": "1,3", "time": None},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for folder in ("locomo", "beam"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "locomo" / "locomo_x.json").write_text(json.dumps([CONVERSATION]), "utf-8")
+    (tmp_path / "beam" / "chat01.json").write_text(json.dumps({"plan": PLAN, "messages": MESSAGES}), "utf-8")
+    return tmp_path
+
+
+def test_a_session_and_a_batch_are_conversations_with_the_gold_they_carry(data: Path) -> None:
+    [session] = episodes.locomo(data)
+    assert (session.conversation.gold, session.wanted) == (("Ida: I keep bees.", "Ken owns 3 boats."), {"ken", "oslo", "2019"})
+    assert session.wanted_others == {"oslo", "2019"}
+    assert f"{session.conversation.began:%Y-%m-%d %H:%M}" == "2023-05-08 13:56"
+    [batch] = episodes.beam(data)
+    assert batch.conversation.gold == ("I prefer tea.", "I prefer trains.")
+    assert episodes.as_text(batch.conversation).startswith("User: Hi.\nUser: I prefer tea.\nAssistant: x"), (
+        "the mark of the gold is taken out"
+    )
+    assert [talk.conversation.name for talk in episodes.three(data)] == ["conv-1 session_1", "chat01 batch 1"]
+    assert episodes.three(data)[1].conversation.gold == ("I prefer tea.",), "of a batch only the beginning"
+
+
+async def test_without_a_mind_each_sentence_of_the_summary_counts_as_a_fact(data: Path) -> None:
+    [figure] = await episodes.figured(ZeroEmbedder(), list(episodes.locomo(data)), [])
+    assert (figure.by, figure.episodes, figure.facts, figure.unsupported, figure.junk) == ("without a mind", 1, 3, 0, 0)
+    assert (figure.gold, figure.covered) == (2, 1)
+    assert (figure.wanted, figure.present, figure.wanted_others, figure.present_others) == (3, 3, 2, 2)
+
+
+def _writer(asked: Question[A]) -> dict[str, object]:
+    """What it writes about SESSION; asked to leave things out, it cannot."""
+    if "do not extract" in asked.prompt.system:
+        raise NoAnswer("twice nothing", 5, 7)
+    facts = [
+        {"content": "Ida: I keep bees.", "quote": "I keep bees.", "confidence": 1},
+        {"content": "Ken flies.", "quote": "I fly.", "confidence": 1},
+    ]
+    return {"title": "Bees", "summary": "Ken moved to Oslo.", "facts": facts}
+
+
+class Scripted:
+    """Writes what `_writer` says."""
+
+    def __init__(self) -> None:
+        self.questions = 0
+
+    def model(self, task: Task) -> str:
+        return "scripted"
+
+    async def ask(self, question: Question[A]) -> Reply[A]:
+        self.questions += 1
+        return Reply(question.answer.model_validate(_writer(question)), 100, 10, 5)
+
+    async def close(self) -> None: ...
+
+
+async def test_what_a_mind_wrote_is_recorded_once_sealed_and_counted_from_the_record(data: Path, tmp_path: Path) -> None:
+    talks, path, mind = list(episodes.locomo(data)), tmp_path / "recorded.jsonl", Scripted()
+    for _ in range(2):
+        await episodes.readings(talks, writing.Recorder(mind, path))
+    assert mind.questions == 2, "each question once, the one without an answer too"
+    assert not any(words in path.read_text("utf-8") for words in ("bees", "Ken", "Oslo"))
+    assert await episodes._read_by_the_record(talks, {}) == (
+        [],
+        f"no mind's answers about conversations are recorded yet; record them with: {episodes.HOW_TO_RECORD}",
+    )
+    read, unread = await episodes._read_by_the_record(talks, writing.recorded(path))
+    assert unread is None
+    figures = {figure.by: figure for figure in (await episodes.figured(ZeroEmbedder(), talks, read))[2:]}
+    positive, exclusion = (figures[f"recorded, {version}"] for version in (written.VERSION, excluding.VERSION))
+    assert (positive.facts, positive.unsupported, positive.gold, positive.covered) == (2, 1, 2, 1)
+    assert (positive.wanted, positive.present, positive.words, positive.tokens_in, positive.tokens_out) == (3, 2, 4, 100, 10)
+    assert (exclusion.episodes, exclusion.unanswered, exclusion.facts, exclusion.words) == (1, 1, 0, None)
+
+
+async def test_a_local_model_is_asked_through_the_real_client_and_not_shown_a_real_key(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fields = tmp_path / "recorded.jsonl", {"title": "Talk", "summary": "They talked.", "facts": []}
+    async with ModelServer(lambda body: fields) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        assert await record._record_episodes(server.url, "a-model", data, path) == 0
+        assert await record._record_episodes(server.url, "a-model", data, path) == 0
+        assert not any(server.key in value for one in server.asked for value in one.headers.values())
+        assert [one.body["model"] for one in server.asked] == ["a-model"] * 4, "two conversations by two criteria, once"
+        assert not any(one.body.get("tools") for one in server.asked)
+    assert {(given.why, given.tokens_out) for given in writing.recorded(path).values()} == {("", 10)}
+    read, unread = await episodes._read_by_the_record(episodes.three(data), writing.recorded(path))
+    assert (len(read), unread) == (4, None)
+
+
+def test_what_is_recorded_about_conversations_holds_no_text() -> None:
+    lines = writing.RECORDED.read_text("utf-8").splitlines() if writing.RECORDED.exists() else []
+    for line in lines:
+        row = json.loads(line)
+        assert set(row) == {"question", "sealed", "why", "tokens_in", "tokens_out", "milliseconds"}
+        assert re.fullmatch("[0-9a-f]{64}", row["question"])
+        assert re.fullmatch("[0-9A-Za-z+/]+=*", row["sealed"] or "none")
+
+
+async def test_a_second_run_over_the_same_conversations_asks_nothing(stack: Stack, database_url: str, redis: Redis, data: Path) -> None:
+    store = Store(replace(stack, database_url=database_url), ZeroEmbedder())
+    asked = await episodes.asked(store, "made up", [*episodes.locomo(data), *episodes.beam(data)])
+    assert (asked.episodes, asked.questions, asked.second_questions, asked.second_tokens) == (2, 2, 0, 0)
+    assert asked.tokens > 1_500
+
+
+def test_the_tables_of_conversations_say_in_words_what_is_not_recorded(data: Path) -> None:
+    figures = asyncio.run(episodes.figured(ZeroEmbedder(), list(episodes.locomo(data)), []))
+    console = Console(width=140, record=True, file=io.StringIO())
+    episodes.report(episodes.Episodes(figures, [], "nothing is recorded yet"), console, curves=True)
+    assert "nothing is recorded yet" in console.export_text()
+
+
+def test_conversations_are_written_as_the_trial_reads_them(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "talks.jsonl"
+    assert episodes.main(["--data", str(data), "--to", str(file), "--all"]) == 0
+    read = conversations([str(file)])
+    assert [one.gold for one in read] == [("Ida: I keep bees.", "Ken owns 3 boats."), ("I prefer tea.", "I prefer trains.")]
+    assert [one.speaker for one in read[0].said] == ["Ida", "Ken"]

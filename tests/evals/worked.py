@@ -13,7 +13,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 
 import workers
-from events import FactLearned, publish
+from events import Event, publish
 from nous import embedded, log
 from nous.embedded import Stack
 from nous.settings import Settings
@@ -61,7 +61,7 @@ class Work:
     redis: Redis
     chain: Sequence[str]
 
-    async def through(self, wave: Sequence[FactLearned]) -> None:
+    async def through(self, wave: Sequence[Event]) -> None:
         """Publish these and wait until every worker has done what follows, each after the one it follows."""
         await publish(self.redis, wave)
         async with asyncio.timeout(TOO_LONG_S):

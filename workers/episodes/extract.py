@@ -39,19 +39,28 @@ class _Sentence:
 
 def extracted(said: Sequence[Utterance]) -> tuple[str, str]:
     """Title and summary of what was said; somebody whose words count must have said something."""
-    spoken = [one for one in said if voucher(one.speaker)]
-    sentences = list(_sentences(spoken)) or [_Sentence(0, one.speaker, _bounded(one.content, SENTENCE_CHARACTERS)) for one in spoken[:1]]
+    sentences = _said(said)
     first = next((one for one in sentences if voucher(one.speaker) == "user_stated"), sentences[0])
     return title(first.words), _bounded(_told(_chosen(sentences)), SUMMARY_CHARACTERS)
 
 
+def chosen(said: Sequence[Utterance]) -> list[Utterance]:
+    """The sentences that the summary is made of, in its order, and who says them."""
+    return [Utterance(content=one.words, speaker=one.speaker) for one in _chosen(_said(said))]
+
+
+def _said(said: Sequence[Utterance]) -> list[_Sentence]:
+    spoken = [one for one in said if voucher(one.speaker)]
+    return list(_sentences(spoken)) or [_Sentence(0, one.speaker, _bounded(one.content, SENTENCE_CHARACTERS)) for one in spoken[:1]]
+
+
 def _sentences(said: Sequence[Utterance]) -> Iterator[_Sentence]:
-    """Each sentence with a word in it, the first time it is said."""
+    """Each sentence with a word in it, the first time it is said; the number of a list's item is none."""
     seen: set[str] = set()
     for one in said:
         for found in _SENTENCES.split(one.content):
             words = _bounded(" ".join(found.split()), SENTENCE_CHARACTERS)
-            if words not in seen and any(character.isalnum() for character in words):
+            if words not in seen and any(character.isalpha() for character in words):
                 yield _Sentence(len(seen), one.speaker, words)
                 seen.add(words)
 

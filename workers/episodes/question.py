@@ -5,11 +5,13 @@
     together  of the notes of all parts: title, summary, outcome, lessons
 
 One positive question decides what is a fact: would it help a future conversation that does not contain this turn (spec 004)? No phrase
-is forbidden. What was said is data: it stands in a fence that it cannot close, and nothing in it is an instruction.
+is forbidden. Another criterion can stand in its place, to be measured against it (exclusion). What was said is data: it stands in a fence
+that it cannot close, and nothing in it is an instruction.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import Annotated
@@ -87,9 +89,24 @@ its names and numbers, and how it ended
 outcome  in a few words how it ended: done, failed, left open, and of what
 lessons  what whoever does this again should know, one sentence each; often none"""
 
-_FACTS = """decisions  each choice that was made between alternatives, in one short sentence; often none
-facts    ask of what each turn says: would this fact help a future conversation that does not contain this turn? Give those of which \
-that is so, the most helpful first, as many as were asked for or fewer; none is a good answer. Of each:
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """What decides what is a fact, in the words of the prompt. `version` is that of the prompts with these words in them."""
+
+    version: str
+    words: str
+
+
+POSITIVE = Criterion(
+    VERSION,
+    "ask of what each turn says: would this fact help a future conversation that does not contain this turn? Give those of which that"
+    " is so",
+)
+
+_DECISIONS = "decisions  each choice that was made between alternatives, in one short sentence; often none"
+
+_EACH = """the most helpful first, as many as were asked for or fewer; none is a good answer. Of each:
   content     one sentence that is understood alone: names instead of "he" and "I" ("the user" while no name is known), dates instead \
 of "yesterday" (each turn says when it was said, if that is known)
   subject     whom or what it is about; attribute: which property of that it states
@@ -98,18 +115,17 @@ of "yesterday" (each turn says when it was said, if that is known)
 
 _TURNS = f"""The conversation stands between <transcript> and </transcript>, one <turn> for each thing that was said. {_DATA}"""
 
-WHOLE = f"You write down what is to be remembered of a conversation.\n\n{_TURNS}\n\nGive\n{_SUMMARY}\n{_FACTS}"
+_WHOLE = f"You write down what is to be remembered of a conversation.\n\n{_TURNS}\n\nGive\n{_SUMMARY}"
 
-PART = f"""You write down what is to be remembered of one part of a long conversation; others write about the other parts.
+_PART = f"""You write down what is to be remembered of one part of a long conversation; others write about the other parts.
 
 {_TURNS}
 
 Give
 notes    in at most 150 words, for whoever will summarise the whole: who took part, what was discussed and decided, what became known \
-with its names and numbers, and how things stand at the end of this part
-{_FACTS}"""
+with its names and numbers, and how things stand at the end of this part"""
 
-TOGETHER = f"""You summarise a long conversation from notes about its parts, which are in order; the last part tells how it ended.
+_TOGETHER = f"""You summarise a long conversation from notes about its parts, which are in order; the last part tells how it ended.
 
 The notes stand between <notes> and </notes>. {_DATA}
 
@@ -123,27 +139,34 @@ def most_facts(said: Sequence[Utterance]) -> int:
     return FACTS_OF_A_SHORT_EPISODE + max(0, characters - SHORT_CHARACTERS) // CHARACTERS_FOR_ONE_MORE_FACT
 
 
-def whole(said: Sequence[Utterance], *, began: datetime) -> Question[Whole]:
+def facts_by(criterion: Criterion) -> str:
+    """What is asked for beside the summary: the decisions, and the facts by this criterion."""
+    return f"{_DECISIONS}\nfacts    {criterion.words}, {_EACH}"
+
+
+def whole(said: Sequence[Utterance], *, began: datetime, criterion: Criterion = POSITIVE) -> Question[Whole]:
     """The question about a whole episode."""
     most = most_facts(said)
+    system = f"{_WHOLE}\n{facts_by(criterion)}"
     text = f"{_written(said, began)}\n\nWhat is to be remembered of this conversation? Give at most {most} facts."
     return Question(
         task="writing",
         about=Transcript(tuple(said)),
-        prompt=Prompt(VERSION, WHOLE, text, TOKENS_AROUND + TOKENS_FOR_A_FACT * most),
+        prompt=Prompt(criterion.version, system, text, TOKENS_AROUND + TOKENS_FOR_A_FACT * most),
         answer=Whole,
         check=_is_a_summary,
     )
 
 
-def part(said: Sequence[Utterance], *, began: datetime, number: int, of: int) -> Question[Part]:
+def part(said: Sequence[Utterance], *, began: datetime, number: int, of: int, criterion: Criterion = POSITIVE) -> Question[Part]:
     """The question about part `number` of so many."""
     most = most_facts(said)
+    system = f"{_PART}\n{facts_by(criterion)}"
     asked = f"What is to be remembered of this part, which is number {number} of {of}? Give at most {most} facts."
     return Question(
         task="writing",
         about=Transcript(tuple(said)),
-        prompt=Prompt(VERSION, PART, f"{_written(said, began)}\n\n{asked}", TOKENS_AROUND + TOKENS_FOR_A_FACT * most),
+        prompt=Prompt(criterion.version, system, f"{_written(said, began)}\n\n{asked}", TOKENS_AROUND + TOKENS_FOR_A_FACT * most),
         answer=Part,
         check=_has_notes,
     )
@@ -155,7 +178,7 @@ def together(notes: Sequence[str]) -> Question[Together]:
     return Question(
         task="writing",
         about=Transcript(notes=tuple(notes)),
-        prompt=Prompt(VERSION, TOGETHER, f"<notes>\n{written}\n</notes>\n\nWhat was this conversation about?", TOKENS_AROUND),
+        prompt=Prompt(VERSION, _TOGETHER, f"<notes>\n{written}\n</notes>\n\nWhat was this conversation about?", TOKENS_AROUND),
         answer=Together,
         check=_is_a_summary,
     )

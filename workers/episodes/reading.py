@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from events import MAX_CONTENT_CHARACTERS, EpisodeUnsettled
 from nous import clock
@@ -27,7 +27,7 @@ from workers.runtime.worker import Kit
 
 from . import extract, question, transcript
 from .closed import Event, closed, lessons
-from .question import Extracted, Together
+from .question import POSITIVE, Criterion, Extracted, Together
 from .scribe import Scribe
 from .sources import Said, Sourced, sourced
 
@@ -140,7 +140,18 @@ async def _told(found: Found, event: Event, scribe: Scribe) -> Told | Open | Non
         return _as_given(episode, model)
     if episode.written_by == "extract":
         episode = replace(episode, title=None, summary=None, written_by=None)
-    return await _Reading(episode, found.said, said, scribe).told() if model else _cut_out(episode, found.said)
+    if model is None:
+        return _cut_out(episode, found.said)
+    return await read(
+        episode, found.said, ask=_asking(scribe, episode), model=model, part_characters=scribe.kit.settings.summary_part_characters
+    )
+
+
+def _asking(scribe: Scribe, episode: Episode) -> "Ask":
+    async def ask(asked: Question[A]) -> Reply[A] | Open:
+        return await scribe.ask(asked, agent=episode.agent_id, about=f"episode:{episode.episode_id}")
+
+    return ask
 
 
 def _is_open(episode: Episode, event: Event, model: str | None) -> bool:
@@ -162,28 +173,42 @@ def _cut_out(episode: Episode, said: Sequence[Utterance]) -> Told:
     return Told(episode.title or title, episode.summary or summary, episode.written_by or "extract", None)
 
 
+class Ask(Protocol):
+    """Puts a question to a mind."""
+
+    async def __call__(self, asked: Question[A], /) -> Reply[A] | Open:
+        """The answer, or why there is none yet."""
+
+
+async def read(
+    episode: Episode, said: Sequence[Utterance], *, ask: Ask, model: str, part_characters: int, criterion: Criterion = POSITIVE
+) -> Told | Open:
+    """What a mind makes of an episode in which somebody said this. Open when a question stayed open."""
+    return await _Reading(episode, said, ask, model, criterion).told(transcript.parts(said, part_characters))
+
+
 class _Reading:
     """One episode, put to a mind."""
 
-    def __init__(self, episode: Episode, utterances: Sequence[Utterance], said: Said, scribe: Scribe) -> None:
+    def __init__(self, episode: Episode, said: Sequence[Utterance], ask: Ask, model: str, criterion: Criterion) -> None:
         self.episode = episode
-        self.utterances = utterances
-        self.said = said
-        self.scribe = scribe
+        self.said = Said(said)
+        self.ask = ask
+        self.model = model
+        self.criterion = criterion
 
-    async def told(self) -> Told | Open:
+    async def told(self, parts: Sequence[tuple[Utterance, ...]]) -> Told | Open:
         """In one question if it fits, else in parts; what has its title and its summary is only asked for facts."""
-        parts = transcript.parts(self.utterances, self.scribe.kit.settings.summary_part_characters)
         if len(parts) > 1 or (self.episode.title and self.episode.summary):
             return await self._in_parts(parts)
-        reply = await self._ask(question.whole(parts[0], began=self.episode.started_at))
+        reply = await self.ask(question.whole(parts[0], began=self.episode.started_at, criterion=self.criterion))
         if isinstance(reply, Open):
             return reply
         return self._put_together(reply.answer, reply.answer.facts, reply.answer.decisions, parts, [reply])
 
     async def _in_parts(self, parts: Sequence[tuple[Utterance, ...]]) -> Told | Open:
-        asked = partial(question.part, began=self.episode.started_at, of=len(parts))
-        replies = await all_through(self._ask(asked(part, number=number)) for number, part in enumerate(parts, 1))
+        asked = partial(question.part, began=self.episode.started_at, of=len(parts), criterion=self.criterion)
+        replies = await all_through(self.ask(asked(part, number=number)) for number, part in enumerate(parts, 1))
         answered = [one for one in replies if not isinstance(one, Open)]
         if waiting := [one for one in replies if isinstance(one, Open)]:
             return max(waiting, key=lambda one: one.wait)
@@ -191,13 +216,10 @@ class _Reading:
         decisions = [decision for one in answered for decision in one.answer.decisions]
         if self.episode.title and self.episode.summary:
             return self._put_together(None, facts, decisions, parts, answered)
-        together = await self._ask(question.together([one.answer.notes for one in answered]))
+        together = await self.ask(question.together([one.answer.notes for one in answered]))
         if isinstance(together, Open):
             return together
         return self._put_together(together.answer, facts, decisions, parts, [*answered, together])
-
-    async def _ask(self, asked: Question[A]) -> Reply[A] | Open:
-        return await self.scribe.ask(asked, agent=self.episode.agent_id, about=f"episode:{self.episode.episode_id}")
 
     def _put_together(
         self,
@@ -214,7 +236,7 @@ class _Reading:
             title=self.episode.title or given.title[:TITLE_CHARACTERS],
             summary=self.episode.summary or given.summary[:MAX_CONTENT_CHARACTERS],
             written_by=self.episode.written_by or "mind",
-            model=self.scribe.model,
+            model=self.model,
             outcome=given.outcome[:OUTCOME_CHARACTERS] or None,
             lessons=lessons(one[:MAX_CONTENT_CHARACTERS] for one in given.lessons[:MOST_LESSONS]),
             decisions=tuple(filter(None, decisions)),
