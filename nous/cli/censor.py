@@ -123,15 +123,8 @@ async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
     """The censor a person means by an id or the beginning of one. Raises UserMistake."""
     span = ids_meant.spanned(censor)
     async with database.overview() as db:
-        found = [one for one in await censors.listed(db, agent=agent) if one.censor_id in span]
-    if not found:
-        whose = f"agent {agent!r} has" if agent else "there is"
-        raise UserMistake(f"{whose} no censor {censor!r}; {place.command()} censor list shows them")
-    if len(found) > 1:
-        which = screen.listed(f"{one.censor_id} of {one.agent_id!r}" for one in found[:5])
-        way_out = ids_meant.way_out({one.censor_id for one in found}, {one.agent_id for one in found})
-        raise UserMistake(f"{censor!r} fits several censors, {which}; {way_out}")
-    return found[0]
+        keyed = {(one.agent_id, one.censor_id): one for one in await censors.listed(db, agent=agent) if one.censor_id in span}
+    return ids_meant.the_one(keyed, censor, noun="censor", agent=agent, shown_by="censor list")
 
 
 def as_data(censor: Censor) -> dict[str, Any]:

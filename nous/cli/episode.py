@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.text import Text
 
 from events import EpisodeRestored
-from nous.errors import UserMistake
 from nous.settings import Settings
 from recall.ending import restore as bring_back
 from store import episodes, sessions
@@ -90,14 +89,8 @@ async def the_one(database: Database, written: str, agent: str | None) -> Episod
     span = ids_meant.spanned(written)
     async with database.overview() as db:
         found = await episodes.within(db, span.first, span.last, agent=agent, limit=ids_meant.MOST)
-    if not found:
-        whose = f"agent {agent!r} has" if agent else "there is"
-        raise UserMistake(f"{whose} no episode {written!r}; {place.command()} episodes --all shows them")
-    if len(found) > 1:
-        which = screen.listed(f"{one.episode_id} of {one.agent_id!r}" for one in found[:5])
-        way_out = ids_meant.way_out({one.episode_id for one in found}, {one.agent_id for one in found})
-        raise UserMistake(f"{written!r} fits several episodes, {which}; {way_out}")
-    return found[0]
+    keyed = {(one.agent_id, one.episode_id): one for one in found}
+    return ids_meant.the_one(keyed, written, noun="episode", agent=agent, shown_by="episodes --all")
 
 
 def _standing(episode: Episode) -> dict[str, object]:

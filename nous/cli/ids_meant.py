@@ -1,8 +1,9 @@
-"""Which ids a person means by the beginning of one, and which fact they mean by an id."""
+"""Which ids a person means by the beginning of one, and which thing, or which fact, they mean by an id."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 from events import FactLearned
@@ -17,6 +18,8 @@ from . import place, screen
 SHORTEST = 6
 MOST = 20  # facts looked at, of all that an id or its beginning fits
 _HEX = re.compile("[0-9a-f]{1,32}")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,18 @@ async def _ids(db: Read, found: Collection[Key], span: Span) -> set[Key]:
     """The ids in `span` that these facts were published under, each with its agent."""
     heard = await mentions.of_facts(db, found)
     return {(agent, one.mention_id) for (agent, _), ones in heard.items() for one in ones if one.mention_id in span}
+
+
+def the_one(found: Mapping[Key, T], written: str, *, noun: str, agent: str | None, shown_by: str) -> T:
+    """The only one of those an id fits. Raises UserMistake when there is none, naming the command that shows them, or several."""
+    if not found:
+        whose = f"agent {agent!r} has" if agent else "there is"
+        raise UserMistake(f"{whose} no {noun} {written!r}; {place.command()} {shown_by} shows them")
+    if len(found) > 1:
+        which = screen.listed(f"{one} of {whose!r}" for whose, one in list(found)[:5])
+        clearer = way_out({one for _, one in found}, {whose for whose, _ in found})
+        raise UserMistake(f"{written!r} fits several {noun}s, {which}; {clearer}")
+    return next(iter(found.values()))
 
 
 def way_out(several: Collection[UUID], agents: Collection[str]) -> str:
