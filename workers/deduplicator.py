@@ -123,16 +123,28 @@ class Claim:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fact near a claim, and what the guard says of the two from CHECK_SIMILARITY up."""
+    """A fact that may say what a claim says, and what the guard says of the two."""
 
     fact: Fact
     similarity: float
-    verdict: Verdict | None
+    verdict: Verdict
 
-    def as_evidence(self) -> dict[str, object]:
+
+@dataclass(frozen=True)
+class Seen:
+    """What stands near a claim, nearest first: `alike` from CHECK_SIMILARITY up; `others`, below it, are known by their id only."""
+
+    alike: Sequence[Candidate] = ()
+    others: Sequence[Near] = ()
+
+    def as_evidence(self) -> list[dict[str, object]]:
         """For the receipt."""
-        looked_at = {} if self.verdict is None else {"guard": str(self.verdict)}
-        return {"fact_id": str(self.fact.fact_id), "similarity": round(self.similarity, 4), **looked_at}
+        looked_at = [_evidence(one.fact.fact_id, one.similarity) | {"guard": str(one.verdict)} for one in self.alike]
+        return looked_at + [_evidence(near.fact_id, near.similarity) for near in self.others]
+
+
+def _evidence(fact_id: UUID, similarity: float) -> dict[str, object]:
+    return {"fact_id": str(fact_id), "similarity": round(similarity, 4)}
 
 
 @dataclass
@@ -158,18 +170,18 @@ class Memory:
         if self.words_of.get((claim.agent, event.fact_id), claim.digest) != claim.digest:
             return GiveUp(f"fact_id {event.fact_id} already stands for other content of agent {claim.agent!r}; publish it under a new id")
         if same := self._same_words(claim):
-            return self._match(claim, same, similarity=1.0, seen=[])
+            return self._match(claim, same, similarity=1.0, seen=Seen())
         if claim.vector is None:
             return RetryLater(timedelta(0), "its words were known a moment ago and are not any more")
         seen = self._nearest(claim)
-        agreed = [one for one in seen if self._may_confirm(one, event)]
+        agreed = [one for one in seen.alike if self._may_confirm(one, event)]
         if agreed:
             best = max(agreed, key=lambda one: (self._surviving(one.fact).active, one.similarity))
             return self._match(claim, best.fact, similarity=best.similarity, seen=seen)
         return self._store(claim, seen)
 
     def _may_confirm(self, candidate: Candidate, event: FactLearned) -> bool:
-        if candidate.verdict is None or not candidate.verdict.agrees or not is_about_the_same(self._surviving(candidate.fact), event):
+        if not candidate.verdict.agrees or not is_about_the_same(self._surviving(candidate.fact), event):
             return False
         return candidate.similarity >= self.kit.embedder.confirm_similarity
 
@@ -189,18 +201,18 @@ class Memory:
             fact = self.facts[fact.agent_id, fact.merged_into]
         return fact
 
-    def _nearest(self, claim: Claim) -> list[Candidate]:
-        """The nearest facts, those stored a moment ago included, nearest first."""
+    def _nearest(self, claim: Claim) -> Seen:
+        """The nearest facts, those stored a moment ago included."""
         just_now = [Near(fact_id, self.alike.between(claim, other)) for fact_id, other in self.stored_now.get(claim.agent, [])]
         ranked = sorted([*self.near[claim], *just_now], key=lambda near: (-near.similarity, str(near.fact_id)))[:NEAREST]
-        return [self._candidate(claim, near) for near in ranked]
+        alike = [near for near in ranked if near.similarity >= self.kit.embedder.check_similarity]
+        return Seen([self._candidate(claim, near) for near in alike], ranked[len(alike) :])
 
     def _candidate(self, claim: Claim, near: Near) -> Candidate:
         fact = self.facts[claim.agent, near.fact_id]
-        is_alike = near.similarity >= self.kit.embedder.check_similarity
-        return Candidate(fact, near.similarity, agree(fact.content, claim.event.content) if is_alike else None)
+        return Candidate(fact, near.similarity, agree(fact.content, claim.event.content))
 
-    def _match(self, claim: Claim, row: Fact, *, similarity: float, seen: Sequence[Candidate]) -> Ending:
+    def _match(self, claim: Claim, row: Fact, *, similarity: float, seen: Seen) -> Ending:
         """The claim is heard as one of `row`, and counts for the fact that row is part of."""
         fact = self._surviving(row)
         if not fact.active:
@@ -231,7 +243,7 @@ class Memory:
             ),
         )
 
-    def _store(self, claim: Claim, seen: Sequence[Candidate]) -> Ending:
+    def _store(self, claim: Claim, seen: Seen) -> Ending:
         event = claim.event
         fact = _new_fact(claim, self._free_id(claim))
         key = (fact.agent_id, fact.fact_id)
@@ -239,7 +251,7 @@ class Memory:
         self.added.append(key)
         self.stored_now.setdefault(claim.agent, []).append((fact.fact_id, claim))
         self._hear(claim, fact, 1.0, "stored")
-        twin = next((one for one in seen if one.fact.active and one.verdict is not None), None)
+        twin = next((one for one in seen.alike if one.fact.active), None)
         is_almost_merged = twin is not None and twin.similarity >= self.kit.embedder.confirm_similarity
         return Done(
             "stored",
@@ -291,13 +303,13 @@ class Memory:
             )
         )
 
-    def _evidence(self, seen: Sequence[Candidate]) -> dict[str, Any]:
+    def _evidence(self, seen: Seen) -> dict[str, Any]:
         embedder = self.kit.embedder
         return {
             "embedder": embedder.name,
             "confirm_similarity": embedder.confirm_similarity,
             "check_similarity": embedder.check_similarity,
-            "candidates": [candidate.as_evidence() for candidate in seen],
+            "candidates": seen.as_evidence(),
         }
 
 
@@ -412,8 +424,7 @@ def _twin_reason(twin: Candidate, *, is_almost_merged: bool) -> str:
     likeness = f"similarity {twin.similarity:.3f} to {twin.fact.fact_id}"
     if not is_almost_merged:
         return f"likely twin: {likeness}"
-    is_other = twin.verdict is not None and twin.verdict.agrees
-    return f"almost merged: {likeness}, but {'it is said of something else' if is_other else twin.verdict}"
+    return f"almost merged: {likeness}, but {'it is said of something else' if twin.verdict.agrees else twin.verdict}"
 
 
 class Likeness:
@@ -456,7 +467,8 @@ async def _remember(db: Write, claims: Sequence[Claim], kit: Kit) -> Memory:
     )
     near: dict[Claim, list[Near]] = {claim: [] for claim in claims} | dict(zip(asked, found, strict=True))
     keys = {(agent, fact) for (agent, _), ids in by_words.items() for fact in ids}
-    keys |= {(claim.agent, one.fact_id) for claim, ones in near.items() for one in ones}
+    check = kit.embedder.check_similarity
+    keys |= {(claim.agent, one.fact_id) for claim, ones in near.items() for one in ones if one.similarity >= check}
     return Memory(kit=kit, facts=await _with_survivors(db, keys), by_words=by_words, words_of=words_of, near=near, alike=Likeness(claims))
 
 
