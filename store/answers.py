@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import arrays
+from . import many
 from .database import Read, Write
 
 
@@ -55,35 +55,14 @@ class Answer:
 Pair = tuple[str, bytes, bytes]
 """(agent_id, older_key, newer_key)."""
 
-_ASKED = {
-    "agent_id": "text",
-    "older_key": "bytea",
-    "newer_key": "bytea",
-    "prompt": "text",
-    "model": "text",
-    "worker": "text",
-    "older": "text",
-    "newer": "text",
-    "asked_at": "timestamptz",
-}
 _KEY = ("agent_id", "older_key", "newer_key", "prompt", "model")
-_GIVEN = {
-    "relation": "text",
-    "richer": "text",
-    "reason": "text",
-    "tokens_in": "integer",
-    "tokens_out": "integer",
-    "cost": "numeric",
-    "milliseconds": "integer",
-    "answered_at": "timestamptz",
-}
+_GIVEN = ("relation", "richer", "reason", "tokens_in", "tokens_out", "cost", "milliseconds", "answered_at")
 _STILL = (  # nobody else could tell since
     "NOT EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id"
     " AND r.low_key = least(a.older_key, a.newer_key) AND r.high_key = greatest(a.older_key, a.newer_key))"
 )
 _PAIRS = "unnest(CAST(:agents AS text[]), CAST(:older AS bytea[]), CAST(:newer AS bytea[])) AS q(agent_id, older_key, newer_key)"
 _THESE = "a.agent_id = q.agent_id AND a.older_key = q.older_key AND a.newer_key = q.newer_key AND a.prompt = :prompt AND a.model = :model"
-_ANSWER = {name: _ASKED[name] for name in _KEY} | _GIVEN
 
 
 async def ask(db: Write, questions: Sequence[Asked], *, lease: datetime) -> set[Pair]:
@@ -95,13 +74,12 @@ async def ask(db: Write, questions: Sequence[Asked], *, lease: datetime) -> set[
         return set()
     rows = await db.execute(
         text(
-            f"INSERT INTO bus.answers ({', '.join(_ASKED)}, asking_until) SELECT *, CAST(:lease AS timestamptz) FROM"
-            f" {arrays.unnested(_ASKED)} ON CONFLICT ({', '.join(_KEY)}) DO UPDATE"
+            many.inserting("bus.answers", (*many.columns(Asked), "asking_until")) + f" ON CONFLICT ({', '.join(_KEY)}) DO UPDATE"
             " SET asked = bus.answers.asked + 1, asked_at = excluded.asked_at, asking_until = excluded.asking_until"
             " WHERE bus.answers.relation IS NULL AND (bus.answers.asking_until IS NULL OR bus.answers.asking_until <= excluded.asked_at)"
             " RETURNING agent_id, older_key, newer_key"
         ),
-        {**arrays.columns([vars(question) for question in questions], _ASKED), "lease": lease},
+        many.packed({**vars(question), "asking_until": lease} for question in questions),
     )
     return {(row.agent_id, row.older_key, row.newer_key) for row in rows}
 
@@ -135,9 +113,9 @@ async def keep(db: Write, given: Sequence[Answer]) -> None:
         await db.execute(
             text(
                 f"UPDATE bus.answers a SET asking_until = NULL, {', '.join(f'{name} = q.{name}' for name in _GIVEN)}"
-                f" FROM {arrays.unnested(_ANSWER)} WHERE {same} AND a.relation IS NULL"
+                f" FROM {many.these('bus.answers')} WHERE {same} AND a.relation IS NULL"
             ),
-            arrays.columns([vars(answer) for answer in given], _ANSWER),
+            many.packed(map(vars, given)),
         )
 
 
@@ -147,7 +125,7 @@ async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) ->
         return {}
     rows = await db.execute(
         text(
-            f"SELECT {', '.join(f'a.{name}' for name in _ANSWER)} FROM {_PAIRS} CROSS JOIN LATERAL"
+            f"SELECT {', '.join(f'a.{name}' for name in many.columns(Answer))} FROM {_PAIRS} CROSS JOIN LATERAL"
             f" (SELECT * FROM bus.answers a WHERE {_THESE} AND a.relation IS NOT NULL OFFSET 0) a"
         ),
         _these(pairs, prompt, model),

@@ -10,7 +10,7 @@ from sqlalchemy import TextClause, text
 
 from nous.text import normalise
 
-from . import arrays
+from . import many
 from .database import Read, Write
 
 
@@ -62,37 +62,10 @@ class Fact:
 Key = tuple[str, UUID]
 """(agent_id, fact_id): no agent can take another's id."""
 
-_COLUMNS = ", ".join(f"f.{name}" for name in Fact.__dataclass_fields__)
+_NAMES = many.columns(Fact)
+_COLUMNS = ", ".join(f"f.{name}" for name in _NAMES)
 
-_TYPES = {
-    "agent_id": "text",
-    "fact_id": "uuid",
-    "content": "text",
-    "content_hash": "bytea",
-    "subject": "text",
-    "subject_key": "text",
-    "attribute": "text",
-    "provenance": "text",
-    "confidence": "double precision",
-    "source": "text",
-    "active": "boolean",
-    "superseded_by": "uuid",
-    "merged_into": "uuid",
-    "valid_from": "timestamptz",
-    "valid_to": "timestamptz",
-    "claimed_at": "timestamptz",
-    "claimed_by": "text",
-    "confirmation_count": "integer",
-    "last_confirmed": "timestamptz",
-    "created_at": "timestamptz",
-    "text_key": "bytea",
-    "stored_by": "text",
-    "own_content": "text",
-    "disputes": "uuid",
-    "recorded_at": "timestamptz",
-    "recorded_by": "text",
-}
-_INSERT = text(f"INSERT INTO heart.facts ({', '.join(_TYPES)}) SELECT * FROM {arrays.unnested(_TYPES)}")
+_INSERT = text(many.inserting("heart.facts", (*_NAMES, "subject_key")))
 
 _CONFIRMABLE = (
     "provenance",
@@ -108,16 +81,15 @@ _CONFIRMABLE = (
 _STANDING = ("content", "content_hash", "own_content", "active", "superseded_by", "merged_into", "disputes", "valid_to")
 
 
-def _updating(names: Collection[str]) -> tuple[TextClause, dict[str, str]]:
-    """The statement that writes these columns of many facts, and the columns that travel with it."""
-    types = {name: _TYPES[name] for name in ("agent_id", "fact_id", *names)}
+def _updating(names: Collection[str]) -> TextClause:
+    """The statement that writes these columns of many facts."""
     changes = ", ".join(f"{name} = q.{name}" for name in names)
     found = "f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
-    return text(f"UPDATE heart.facts f SET {changes} FROM {arrays.unnested(types)} WHERE {found}"), types
+    return text(f"UPDATE heart.facts f SET {changes} FROM {many.these('heart.facts')} WHERE {found}")
 
 
-_CONFIRM, _CONFIRMED = _updating(_CONFIRMABLE)
-_CHANGE, _CHANGED = _updating((*_CONFIRMABLE, *_STANDING))
+_CONFIRM = _updating(_CONFIRMABLE)
+_CHANGE = _updating((*_CONFIRMABLE, *_STANDING))
 
 
 async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
@@ -138,20 +110,20 @@ async def insert(db: Write, new: Sequence[Fact]) -> None:
     """Add rows."""
     if new:
         stored = [{**vars(fact), "subject_key": subject_key(fact.subject)} for fact in new]
-        await db.execute(_INSERT, arrays.columns(stored, _TYPES))
+        await db.execute(_INSERT, many.packed(stored))
 
 
 async def confirm(db: Write, changed: Sequence[Fact]) -> None:
     """Write what a confirmation changes: trust, counts and times, never the wording."""
     if changed:
-        await db.execute(_CONFIRM, arrays.columns([vars(fact) for fact in changed], _CONFIRMED))
+        await db.execute(_CONFIRM, many.packed(map(vars, changed)))
 
 
 async def change(db: Write, changed: Sequence[Fact]) -> None:
     """Write how facts stand now. What ceases to be active is written first: two active facts never say the same of the same."""
     for rows in ([fact for fact in changed if not fact.active], [fact for fact in changed if fact.active]):
         if rows:
-            await db.execute(_CHANGE, arrays.columns([vars(fact) for fact in rows], _CHANGED))
+            await db.execute(_CHANGE, many.packed(map(vars, rows)))
 
 
 async def by_text(db: Read, agent: str, text_keys: Collection[bytes]) -> list[Fact]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import arrays
+from . import many
 from .database import Read, Write
 
 
@@ -33,26 +33,8 @@ class Mention:
     heard_at: datetime
 
 
-_NAMES = tuple(Mention.__dataclass_fields__)
-_TYPES = {
-    "agent_id": "text",
-    "event_id": "text",
-    "mention_id": "uuid",
-    "fact_id": "uuid",
-    "content": "text",
-    "content_hash": "bytea",
-    "subject": "text",
-    "attribute": "text",
-    "provenance": "text",
-    "confidence": "double precision",
-    "source": "text",
-    "quote": "text",
-    "similarity": "double precision",
-    "outcome": "text",
-    "occurred_at": "timestamptz",
-    "heard_at": "timestamptz",
-}
-_INSERT = text(f"INSERT INTO heart.fact_mentions ({', '.join(_TYPES)}) SELECT * FROM {arrays.unnested(_TYPES)}")
+_NAMES = many.columns(Mention)
+_INSERT = text(many.inserting("heart.fact_mentions", _NAMES))
 
 
 async def by_content(db: Read, wanted: Collection[tuple[str, bytes]]) -> dict[tuple[str, bytes], set[UUID]]:
@@ -169,4 +151,4 @@ async def move(db: Write, agent: str, moved: Mapping[str, UUID]) -> None:
 async def insert(db: Write, heard: Sequence[Mention]) -> None:
     """Add wordings."""
     if heard:
-        await db.execute(_INSERT, arrays.columns([vars(mention) for mention in heard], _TYPES))
+        await db.execute(_INSERT, many.packed(map(vars, heard)))

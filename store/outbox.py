@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from . import arrays
+from . import many
 from .database import Read, Write
 
 
@@ -24,7 +24,7 @@ class Letter:
 Key = tuple[str, str, str]
 """(agent_id, stream, event_id)."""
 
-_TYPES = {"agent_id": "text", "event_id": "text", "stream": "text", "body": "bytea"}
+_INSERT = text(many.inserting("bus.outbox", (*many.columns(Letter), "created_at")) + " ON CONFLICT DO NOTHING")
 
 
 def key(letter: Letter) -> Key:
@@ -35,13 +35,7 @@ def key(letter: Letter) -> Key:
 async def insert(db: Write, letters: Sequence[Letter], *, now: datetime) -> None:
     """Add letters; one that is there already stays as it is."""
     if letters:
-        await db.execute(
-            text(
-                "INSERT INTO bus.outbox (agent_id, event_id, stream, body, created_at)"
-                f" SELECT q.*, :now FROM {arrays.unnested(_TYPES)} ON CONFLICT DO NOTHING"
-            ),
-            {**arrays.columns([vars(letter) for letter in letters], _TYPES), "now": now},
-        )
+        await db.execute(_INSERT, many.packed({**vars(letter), "created_at": now} for letter in letters))
 
 
 async def unpublished(db: Read, *, before: datetime, limit: int) -> list[Letter]:

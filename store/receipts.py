@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import arrays
+from . import many
 from .database import Read, Write
 
 Ending = Literal["done", "skip", "parked"]
@@ -75,8 +75,8 @@ async def insert(db: Write, new: Sequence[Receipt]) -> None:
     rows = []
     for receipt in new:
         last[receipt.agent_id] = last.get(receipt.agent_id, 0) + 1
-        rows.append(_row(receipt, last[receipt.agent_id]))
-    await db.execute(_INSERT, arrays.columns(rows, _TYPES))
+        rows.append({**vars(receipt), "seq": last[receipt.agent_id]})
+    await db.execute(_INSERT, many.packed(rows))
 
 
 async def about(db: Read, agent: str, subject: UUID) -> list[Receipt]:
@@ -146,28 +146,11 @@ async def parked_counts(db: Read) -> dict[str, int]:
     return {row.worker: row.parked for row in rows}
 
 
-_TYPES = {
-    "worker": "text",
-    "agent_id": "text",
-    "event_id": "text",
-    "stream": "text",
-    "entry_id": "text",
-    "ending": "text",
-    "outcome": "text",
-    "reason": "text",
-    "about": "uuid",
-    "occurred_at": "timestamptz",
-    "recorded_at": "timestamptz",
-    "seq": "bigint",
-    "evidence": "text",
-    "derived": "text",
-}
-_COLUMNS = ", ".join(_TYPES)
+_NAMES = many.columns(Receipt)
+_COLUMNS = ", ".join(_NAMES)
 _INSERT = text(
-    f"INSERT INTO bus.receipts ({_COLUMNS}) SELECT worker, agent_id, event_id, stream, entry_id, ending, outcome, reason, about,"
-    " occurred_at, recorded_at, seq, CAST(evidence AS jsonb), ARRAY(SELECT jsonb_array_elements_text(CAST(derived AS jsonb)))"
-    f" FROM {arrays.unnested(_TYPES)}"
-    " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET seq = excluded.seq, stream = excluded.stream, entry_id = excluded.entry_id,"
+    many.inserting("bus.receipts", _NAMES)
+    + " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET seq = excluded.seq, stream = excluded.stream, entry_id = excluded.entry_id,"
     " ending = excluded.ending, outcome = excluded.outcome, reason = excluded.reason, about = excluded.about,"
     " occurred_at = excluded.occurred_at, recorded_at = excluded.recorded_at, evidence = excluded.evidence, derived = excluded.derived"
     " WHERE bus.receipts.ending = 'parked'"
@@ -202,15 +185,6 @@ async def _last_seq(db: Write, agents: Collection[str]) -> dict[str, int]:
         {"agents": list(agents)},
     )
     return {row.agent_id: row.seq for row in rows}
-
-
-def _row(receipt: Receipt, seq: int) -> dict[str, object]:
-    return {
-        **vars(receipt),
-        "evidence": json.dumps(receipt.evidence, ensure_ascii=False, default=str),
-        "derived": json.dumps(receipt.derived, ensure_ascii=False),
-        "seq": seq,
-    }
 
 
 def _receipt(row: Any) -> Receipt:

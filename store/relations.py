@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import text
 
-from . import arrays
+from . import many
 from .database import Read, Write
 
 Kind = Literal["same", "refines", "updates", "contradicts", "compatible"]
@@ -39,24 +39,11 @@ class Relation:
 Pair = tuple[str, bytes, bytes]
 """(agent_id, low_key, high_key)."""
 
-_TYPES = {
-    "agent_id": "text",
-    "low_key": "bytea",
-    "high_key": "bytea",
-    "relation": "text",
-    "richer_key": "bytea",
-    "decided_by": "text",
-    "model": "text",
-    "prompt": "text",
-    "reason": "text",
-    "event_id": "text",
-    "recorded_at": "timestamptz",
-}
-_COLUMNS = ", ".join(_TYPES)
+_NAMES = many.columns(Relation)
+_COLUMNS = ", ".join(_NAMES)
 _PUT = text(
-    f"INSERT INTO heart.relations ({_COLUMNS}) SELECT * FROM {arrays.unnested(_TYPES)}"
-    " ON CONFLICT (agent_id, low_key, high_key) DO UPDATE SET"
-    f" {', '.join(f'{name} = excluded.{name}' for name in _TYPES if name not in ('agent_id', 'low_key', 'high_key'))}"
+    many.inserting("heart.relations", _NAMES) + " ON CONFLICT (agent_id, low_key, high_key) DO UPDATE SET"
+    f" {', '.join(f'{name} = excluded.{name}' for name in _NAMES if name not in ('agent_id', 'low_key', 'high_key'))}"
     " WHERE excluded.decided_by = 'person'"
 )
 
@@ -69,7 +56,7 @@ def pair(agent: str, left: bytes, right: bytes) -> Pair:
 async def put(db: Write, rows: Sequence[Relation]) -> None:
     """Write relations down. The first that is known of a pair stays, unless a person says otherwise."""
     if rows:
-        await db.execute(_PUT, arrays.columns([vars(row) for row in rows], _TYPES))
+        await db.execute(_PUT, many.packed(map(vars, rows)))
 
 
 async def between(db: Read, pairs: Collection[Pair]) -> dict[Pair, Relation]:
@@ -79,7 +66,7 @@ async def between(db: Read, pairs: Collection[Pair]) -> dict[Pair, Relation]:
     agents, lows, highs = zip(*pairs, strict=True)
     rows = await db.execute(
         text(
-            f"SELECT {', '.join(f'r.{name}' for name in _TYPES)}"
+            f"SELECT {', '.join(f'r.{name}' for name in _NAMES)}"
             " FROM unnest(CAST(:agents AS text[]), CAST(:lows AS bytea[]), CAST(:highs AS bytea[])) AS q(agent_id, low_key, high_key)"
             " CROSS JOIN LATERAL (SELECT * FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.low_key"
             "  AND r.high_key = q.high_key OFFSET 0) r"

@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from sqlalchemy import text
 
-from . import arrays
 from .database import Read, Write
 
 Vector = NDArray[np.float32]
 """Length-1 embedding of one text."""
-
-
-_TYPES = {"agent_id": "text", "fact_id": "uuid", "vector": "halfvec"}
 
 
 @dataclass(frozen=True)
@@ -159,10 +155,13 @@ async def insert(db: Write, table: str, new: Sequence[tuple[str, UUID, Vector]])
     """Add the vectors of new facts."""
     if new:
         await db.execute(
-            text(f"INSERT INTO {table} (agent_id, fact_id, vector) SELECT * FROM {arrays.unnested(_TYPES)}"),
+            text(
+                f"INSERT INTO {table} (agent_id, fact_id, vector)"
+                " SELECT * FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[]), CAST(:vectors AS halfvec[]))"
+            ),
             {
-                "agent_id": [agent for agent, _, _ in new],
-                "fact_id": [fact for _, fact, _ in new],
-                "vector": [HalfVector(vector) for _, _, vector in new],
+                "agents": [agent for agent, _, _ in new],
+                "facts": [fact for _, fact, _ in new],
+                "vectors": [HalfVector(vector) for _, _, vector in new],
             },
         )

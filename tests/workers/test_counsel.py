@@ -305,8 +305,17 @@ async def _listening(kit: Kit) -> int:
     return len(await rows(kit, "SELECT 1 FROM bus.answers WHERE asking_until IS NOT NULL"))
 
 
-async def test_who_waited_for_another_s_answer_that_never_came_asks_later(memory: Memory, kit: Kit, server: ModelServer) -> None:
+async def test_who_waited_for_another_s_answer_that_never_came_asks_later(
+    memory: Memory, kit: Kit, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other was killed, or the model gave it nonsense."""
+    is_waiting, leases = asyncio.Event(), answers.leases
+
+    async def looked_at(*asked: Any, **named: Any) -> Any:
+        is_waiting.set()
+        return await leases(*asked, **named)
+
+    monkeypatch.setattr(answers, "leases", looked_at)
     await memory.benches["deduplicator"].work(learned(OSLO, 1), learned(BERGEN, 2))
     refused = asyncio.Event()
     server.then(holding(refused, failing(400, "refused")))
@@ -314,6 +323,7 @@ async def test_who_waited_for_another_s_answer_that_never_came_asks_later(memory
     asking = asyncio.create_task(memory.benches["supersession_checker"].life.work([first]))
     await until(partial(_in_flight, server, 1), what="a question on its way")
     listening = asyncio.create_task(Replica(memory, kit).lives["supersession_checker"].work([second]))
+    await is_waiting.wait()
     refused.set()
     await asyncio.gather(asking, listening)
     assert await waiting(kit) == {"supersession_checker": 2}
