@@ -56,7 +56,7 @@ class Settings(BaseSettings):
     mind_model: str = Field(default="claude-sonnet-4-6", description="claude: the model asked.")
     mind_relation_model: str = Field(default="", description="claude: a cheaper model for judging pairs of facts; mind_model when absent.")
     mind_timeout_s: float = Field(default=120.0, gt=0, description="claude: time limit of one question, with all its tries.")
-    mind_concurrency: int = Field(default=4, ge=1, description="claude: questions one process asks at the same time.")
+    mind_concurrency: int = Field(default=8, ge=1, description="claude: questions one process asks at the same time.")
     mind_tools: bool = Field(default=True, description="claude: force a tool call; false asks for JSON in text, for servers without tools.")
     mind_tokens_per_hour: int = Field(default=2_000_000, ge=0, description="Budget of all agents together; what is over it waits.")
     mind_agent_tokens_per_hour: int = Field(default=500_000, ge=0, description="Budget of one agent; what is over it waits.")

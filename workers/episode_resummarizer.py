@@ -15,9 +15,6 @@ from workers.episodes import reading, settling
 from workers.episodes.reading import Considered
 from workers.runtime.worker import Ending, Job, Kit, Worker
 
-PAGE = 10
-PATIENCE = 30
-
 
 async def read(events: Sequence[EpisodeUnsettled], kit: Kit) -> Sequence[Considered]:
     """Each episode with what is to be remembered of it."""
@@ -35,6 +32,6 @@ worker = Worker(
     write=resummarize,
     outcomes=settling.OUTCOMES,
     publishes=(EpisodeSummarized, FactLearned),
-    patience=PATIENCE,
-    page=PAGE,
+    patience=settling.PATIENCE,
+    side_by_side=settling.SIDE_BY_SIDE,
 )

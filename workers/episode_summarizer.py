@@ -21,9 +21,6 @@ from workers.episodes import reading, settling
 from workers.episodes.reading import Considered
 from workers.runtime.worker import Ending, Job, Kit, Worker
 
-PAGE = 10  # with two pages in flight, 20 episodes of one process: settled within 30 s if a mind answers four at a time in 5 s
-PATIENCE = 30  # time limits for a page: a long transcript is many questions to a mind, and what was answered is kept
-
 
 async def read(events: Sequence[EpisodeClosed], kit: Kit) -> Sequence[Considered]:
     """Each episode with what is to be remembered of it."""
@@ -41,6 +38,6 @@ worker = Worker(
     write=summarize,
     outcomes=settling.OUTCOMES,
     publishes=(EpisodeSummarized, FactLearned, EpisodeUnsettled),
-    patience=PATIENCE,
-    page=PAGE,
+    patience=settling.PATIENCE,
+    side_by_side=settling.SIDE_BY_SIDE,
 )

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 from redis.exceptions import ResponseError
@@ -18,14 +19,17 @@ from .stand import GROUP, Stand
 
 START_S = 60.0
 STOP_S = 30.0
-WORKER = [sys.executable, "-c", "from nous.cli import main; main()", "work", GROUP]
+WORK = [sys.executable, "-c", "from nous.cli import main; main()", "work"]
+WORKER = [*WORK, GROUP]
 BARE = [sys.executable, "-m", "tests.bench.bare"]
 
 
 @asynccontextmanager
-async def consuming(stand: Stand, command: Sequence[str], database_url: str, **settings: object) -> AsyncIterator[psutil.Process]:
+async def consuming(
+    stand: Stand, command: Sequence[str], database_url: str, *, environment: Mapping[str, str] = MappingProxyType({}), **settings: object
+) -> AsyncIterator[psutil.Process]:
     """Run a process on the stream for the block; it has begun to read when the block begins."""
-    environment = os.environ | {f"NOUS_{name.upper()}": str(value) for name, value in settings.items()}
+    environment = os.environ | dict(environment) | {f"NOUS_{name.upper()}": str(value) for name, value in settings.items()}
     environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": stand.stack.redis_url, "NOUS_LOG_LEVEL": "warning"}
     process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2], stdout=subprocess.DEVNULL)
     try:

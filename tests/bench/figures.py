@@ -3,7 +3,7 @@
 embedder alone ─┐ in turns, so that a machine whose speed wanders
 worker with it ─┘ wanders for both; the ratio is the median turn's ─▶ then that worker with one event at a time, and with none
 bare loop ──────┐
-worker, zero ───┘ in turns
+worker, zero ───┘ in turns ─▶ then episodes that close, with a mind that is slow
 """
 
 import asyncio
@@ -12,15 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import psutil
 
+from events import publish
+from nous import clock
 from nous.settings import EmbedderName, Settings
 from providers import Embedder, embedder
 
 from .beside import Stretch, family, family_cpu_s, measured
-from .consumers import BARE, WORKER, consuming
-from .stand import Stand, receipts, visible
+from .closings import ANSWER_S, AT_ONCE, LONG, WORKERS, closings, mind
+from .consumers import BARE, WORK, WORKER, consuming
+from .stand import LOOK_EVERY_S, TOO_LONG_S, Stand, receipts, visible
 
 ROUNDS = 3
 EMBEDDED_EVENTS = 3_000
@@ -59,6 +63,7 @@ class Run:
         """Measure one after another."""
         await self._with_the_embedder()
         await self._without()
+        await self._closings()
 
     # ── the chosen embedder ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -134,6 +139,29 @@ class Run:
         await _all_there(url, WARM_EVENTS + ZERO_EVENTS)
         return ZERO_EVENTS / seconds
 
+    # ── episodes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _closings(self) -> None:
+        self.say(f"{AT_ONCE} episodes that close at once, with a mind that takes {ANSWER_S:.0f} s for an answer")
+        url = await self.stand.database(embedder(Settings(embedder="zero")))
+        summarized: list[float] = []
+        learned: list[float] = []
+        async with (
+            mind() as server,
+            consuming(self.stand, [*WORK, *WORKERS], url, environment=server.environment, embedder="zero", mind="claude"),
+        ):
+            for turn in range(ROUNDS):
+                closed_at = clock.now()
+                with self._measured():
+                    await publish(self.stand.redis, closings(turn))
+                    for worker, waits in (("episode_summarizer", summarized), ("deduplicator", learned)):
+                        written = await _written(url, worker, (turn + 1) * AT_ONCE)
+                        waits += [(at - closed_at).total_seconds() for at in written if at > closed_at]
+        p95 = statistics.quantiles(summarized, n=20)[-1]
+        self._asked(f"{AT_ONCE} episodes closed at once, {LONG} of them long: p95 to the summary", p95, "s", "under 30", is_met=p95 < 30)
+        p95 = statistics.quantiles(learned, n=20)[-1]
+        self._asked("  to what was learned from it", p95, "s", "under 30", is_met=p95 < 30)
+
     # ── writing it down ───────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _through(self, count: int) -> float:
@@ -164,6 +192,14 @@ class Run:
 
 async def _all_there(url: str, expected: int) -> None:
     """A speed counts only if the work was done."""
-    done = await receipts(url)
+    done = len(await receipts(url))
     if done != expected:
         raise RuntimeError(f"{expected} events were published and {done} have a receipt; nothing was measured")
+
+
+async def _written(url: str, worker: str, expected: int) -> list[datetime]:
+    """When each of the worker's receipts was written, once there are so many."""
+    async with asyncio.timeout(TOO_LONG_S):
+        while len(written := await receipts(url, worker)) < expected:
+            await asyncio.sleep(LOOK_EVERY_S)
+    return written

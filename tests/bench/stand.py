@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
 from uuid import UUID
@@ -97,12 +98,14 @@ async def visible(stand: Stand, database_url: str, events: Sequence[FactLearned]
         await connection.close()
 
 
-async def receipts(database_url: str) -> int:
-    """How many receipts there are."""
+async def receipts(database_url: str, worker: str = GROUP) -> list[datetime]:
+    """When each receipt of the worker was written."""
     connection = await asyncpg.connect(database_url)
     try:
         await connection.execute("SET ROLE nous_operator")
-        return int(await connection.fetchval("SELECT count(*) FROM bus.receipts WHERE ending = 'done'"))
+        return [
+            at for (at,) in await connection.fetch("SELECT recorded_at FROM bus.receipts WHERE ending = 'done' AND worker = $1", worker)
+        ]
     finally:
         await connection.close()
 

@@ -35,6 +35,8 @@ from .sources import Sourced
 OUTCOMES = ("summarized", "extracted", "kept", "linked")
 """A mind wrote the summary; it was cut out without one; it came with the episode; the episode was settled, and decisions were linked."""
 
+SIDE_BY_SIDE = 20  # settled within 30 s of closing at once, if a mind answers in 5 s (measured, docs/performance.md)
+PATIENCE = 30  # time limits for one: a long transcript is many questions to a mind, and what was answered is kept
 UNREAD_AT_ONCE = 20
 CHANGED_WAIT = timedelta(seconds=1)
 

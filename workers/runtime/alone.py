@@ -86,7 +86,8 @@ class Alone:
         """Work a page of what waited for a mind and is due; False when nothing is. Raises Outage and Contended."""
         lease = self._lease()
         async with self.database.queue() as db:
-            taken = await retries.take_together(db, self.worker.name, now=clock.now(), lease=lease, limit=self.life.page)
+            limit = self.worker.side_by_side or self.settings.page
+            taken = await retries.take_together(db, self.worker.name, now=clock.now(), lease=lease, limit=limit)
         if not taken:
             return False
         async with self._leased_together(taken, lease):

@@ -55,7 +55,7 @@ class Host:
         task = asyncio.create_task(self._work(entries))
         self.pages.add(task)
         task.add_done_callback(self.pages.discard)
-        while len(self.pages) >= self.life.kit.settings.pages_in_flight:
+        while len(self.pages) >= self.life.pages_in_flight:
             await asyncio.wait(self.pages, return_when=asyncio.FIRST_COMPLETED)
 
     async def _work(self, entries: list[Entry]) -> None:

@@ -187,8 +187,13 @@ class Life:
 
     @property
     def page(self) -> int:
-        """How many events are fetched and worked at once."""
-        return min(self.kit.settings.page, self.worker.page or self.kit.settings.page)
+        """How many events are fetched and worked as one."""
+        return 1 if self.worker.side_by_side else self.kit.settings.page
+
+    @property
+    def pages_in_flight(self) -> int:
+        """How many pages are worked at the same time."""
+        return self.worker.side_by_side or self.kit.settings.pages_in_flight
 
     # ── holding on ────────────────────────────────────────────────────────────────────────────────────────
 

@@ -101,8 +101,8 @@ async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:
 class Worker(Generic[E, T]):
     """One worker. `publishes` and `outcomes` are what its receipts may say; the runtime holds it to them.
 
-    `patience` is how many time limits a page may be thought about: a mind takes its time. `page` is how many events it works at once at
-    most, if fewer than the settings say: what is thought through early in a page waits for the rest of it.
+    `patience` is how many time limits a page may be thought about: a mind takes its time. A worker that asks at length about each event
+    says how many it works `side_by_side`, each on its own: in a page what is thought through early would wait for the rest.
     """
 
     on: type[E]
@@ -111,7 +111,7 @@ class Worker(Generic[E, T]):
     think: Think[E, T] = no_thought  # type: ignore[assignment]
     publishes: tuple[type[Event], ...] = ()
     patience: int = 1
-    page: int | None = None
+    side_by_side: int | None = None
 
     @property
     def name(self) -> str:
