@@ -14,37 +14,24 @@ from store.database import Database
 from store.episodes import Episode
 from store.sessions import Turn
 
-from . import decision, ids_meant, place, screen, session
+from . import decision, ids_meant, listing, place, screen, session
+from .listing import Listing
 
 COLUMNS = ("episode_id", "agent_id", "began", "state", "episode")
 OPTIONS = {"agent_id": "--agent", "reason": "--because"}
-WIDE = 120  # from here the id has a column of its own
-ID_WIDTH = 36
 
 
 async def list_episodes(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
-    """Print episodes, the latest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
-    most = screen.at_most(limit, is_json=is_json)
-    async with place.database(settings) as database, database.overview() as db:
-        found = await episodes.listed(db, agent=agent, inactive=with_inactive, limit=None if most is None else most + 1)
-    shown = found if most is None else found[:most]
-    if is_json:
-        screen.emit([asdict(one) for one in shown])
-        return
-    console = screen.out()
-    if not shown:
-        whose = f" of agent {screen.shown(agent)!r}" if agent else ""
-        hint = "" if with_inactive else "; --all shows what was put aside too"
-        console.print(
-            f"No episodes{whose}{hint}. A conversation becomes one: {place.command()} session turn chat --agent me --user 'Hello'"
-        )
-    elif console.is_terminal:
-        _print_table(console, shown)
-    else:
-        for line in (COLUMNS, *map(_columns, shown)):
-            print("\t".join(line))
-    if len(found) > len(shown):
-        screen.say_there_are_more(len(shown))
+    """Print episodes, the latest first."""
+    hint = "" if with_inactive else "; --all shows what was put aside too"
+    how = f"{place.command()} session turn chat --agent me --user 'Hello'"
+    await LISTING.print(
+        settings,
+        lambda db, most: episodes.listed(db, agent=agent, inactive=with_inactive, limit=most),
+        limit=limit,
+        nothing=f"No episodes{listing.whose(agent)}{hint}. A conversation becomes one: {how}",
+        is_json=is_json,
+    )
 
 
 async def show(settings: Settings, written: str, *, agent: str | None, is_json: bool) -> None:
@@ -104,17 +91,15 @@ def _columns(episode: Episode) -> tuple[str, ...]:
 
 
 def _print_table(console: Console, shown: Sequence[Episode]) -> None:
-    is_wide = console.width >= WIDE
-    table = screen.table(*(["episode id"] if is_wide else []), "agent", "began", "state", "episode")
-    table.columns[-1].min_width = ID_WIDTH
-    table.columns[-3].no_wrap = True
-    for one in shown:
-        id_ = Text(str(one.episode_id), style="dim", no_wrap=is_wide)
-        told = screen.said(_told(one), "" if one.active else "dim")
-        why = screen.said(f"put aside: {one.put_aside}", "yellow") if one.put_aside else None
-        cell = Text("\n").join([told, *([why] if why else []), *([] if is_wide else [id_])])
-        table.add_row(*([id_] if is_wide else []), screen.said(one.agent_id), screen.moment(one.started_at), _state(one), cell)
-    console.print(table)
+    rows = ((one.episode_id, (screen.said(one.agent_id), screen.moment(one.started_at), _state(one), _cell(one))) for one in shown)
+    listing.print_with_ids(console, "episode", ("agent", "began", "state", "episode"), rows)
+
+
+def _cell(episode: Episode) -> Text:
+    told = screen.said(_told(episode), "" if episode.active else "dim")
+    if not episode.put_aside:
+        return told
+    return Text.assemble(told, "\n", screen.said(f"put aside: {episode.put_aside}", "yellow"))
 
 
 def _print_episode(console: Console, episode: Episode) -> None:
@@ -145,3 +130,6 @@ def _state(episode: Episode) -> str:
     if episode.ended_at is None:
         return "open"
     return "summarised" if episode.summary else "closed"
+
+
+LISTING = Listing(COLUMNS, _columns, _print_table)

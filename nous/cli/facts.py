@@ -14,10 +14,9 @@ from store.database import Read
 from store.facts import Fact, Key
 from store.mentions import Mention
 
-from . import place, screen
+from . import listing, place, screen
+from .listing import ID_WIDTH, WIDE
 
-WIDE = 120  # from here the id has a column of its own
-ID_WIDTH = 36
 AT_ONCE = 5_000
 PIPED = ("fact_id", "agent_id", "heard", "provenance", "content", "inactive", "became")
 OURS = {"content_hash", "text_key", "claimed_by"}  # of no use to anybody outside
@@ -42,7 +41,7 @@ class Wanted:
 
     def __str__(self) -> str:
         """In words, after `no facts`."""
-        whose = f" of agent {screen.shown(self.agent)!r}" if self.agent else ""
+        whose = listing.whose(self.agent)
         true = f" that were true on {screen.moment(self.as_of)} UTC" if self.as_of and not self.with_inactive else ""
         true = f" claimed by {screen.moment(self.as_of)} UTC" if self.as_of and self.with_inactive else true
         known = f", as recorded by {screen.moment(self.known_at)} UTC" if self.known_at else ""

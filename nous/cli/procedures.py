@@ -1,42 +1,30 @@
 """`nous procedures`: how agents do things, and how often that worked."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
-from rich.text import Text
+from rich.console import Console
 
 from nous.settings import Settings
 from store import procedures
 from store.procedures import Procedure
 
-from . import place, screen
+from . import listing, place, screen
+from .listing import Listing
 
 COLUMNS = ("procedure_id", "agent_id", "used", "worked", "failed", "last_used", "procedure")
-WIDE = 120  # from here the id has a column of its own
-ID_WIDTH = 36
 
 
 async def list_procedures(settings: Settings, *, agent: str | None, limit: int | None, is_json: bool) -> None:
-    """Print procedures by name; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
-    most = screen.at_most(limit, is_json=is_json)
-    async with place.database(settings) as database, database.overview() as db:
-        found = await procedures.listed(db, agent=agent, limit=None if most is None else most + 1)
-    shown = found if most is None else found[:most]
-    if is_json:
-        screen.emit([as_data(one) for one in shown])
-        return
-    console = screen.out()
-    if not shown:
-        whose = f" of agent {screen.shown(agent)!r}" if agent else ""
-        how = f"{place.command()} publish procedure_learned agent_id=me procedure_id=$(uuidgen) name='…' core_patterns='…'"
-        console.print(f"No procedures{whose}. Teach one: {how}")
-    elif console.is_terminal:
-        _print_table(shown)
-    else:
-        print("\t".join(COLUMNS))
-        for one in shown:
-            print("\t".join(_columns(one)))
-    if len(found) > len(shown):
-        screen.say_there_are_more(len(shown))
+    """Print procedures by name."""
+    how = f"{place.command()} publish procedure_learned agent_id=me procedure_id=$(uuidgen) name='…' core_patterns='…'"
+    await LISTING.print(
+        settings,
+        lambda db, most: procedures.listed(db, agent=agent, limit=most),
+        limit=limit,
+        nothing=f"No procedures{listing.whose(agent)}. Teach one: {how}",
+        is_json=is_json,
+    )
 
 
 def as_data(procedure: Procedure) -> dict[str, object]:
@@ -62,13 +50,9 @@ def _uses(procedure: Procedure) -> str:
     return f"×{procedure.activation_count}{f', {procedure.success_count} of {known} worked' if known else ''}"
 
 
-def _print_table(shown: list[Procedure]) -> None:
-    console = screen.out()
-    is_wide = console.width >= WIDE
-    table = screen.table(*(["procedure id"] if is_wide else []), "agent", "used", "last used", "procedure")
-    table.columns[-1].min_width = ID_WIDTH
-    for one in shown:
-        id_ = Text(str(one.procedure_id), style="dim", no_wrap=is_wide)
-        told = screen.said(one.brief) if is_wide else Text.assemble(screen.said(one.brief), "\n", id_)
-        table.add_row(*([id_] if is_wide else []), screen.said(one.agent_id), _uses(one), _last_used(one), told)
-    console.print(table)
+def _print_table(console: Console, shown: Sequence[Procedure]) -> None:
+    rows = ((one.procedure_id, (screen.said(one.agent_id), _uses(one), _last_used(one), screen.said(one.brief))) for one in shown)
+    listing.print_with_ids(console, "procedure", ("agent", "used", "last used", "procedure"), rows)
+
+
+LISTING = Listing(COLUMNS, _columns, _print_table, as_data)

@@ -17,7 +17,8 @@ from recall.opening import Tools
 from store import embedders, sessions
 from store.sessions import Session, Turn
 
-from . import decision, place, screen
+from . import decision, listing, place, screen
+from .listing import Listing
 
 COLUMNS = ("session", "agent", "turns", "tools", "last", "state", "episode")
 
@@ -63,28 +64,14 @@ async def end(
 
 
 async def list_sessions(settings: Settings, *, agent: str | None, limit: int | None, is_json: bool) -> None:
-    """Print sessions, the latest first; the first hundred on a terminal and all of them elsewhere, unless `limit` says otherwise."""
-    most = screen.at_most(limit, is_json=is_json)
-    async with place.database(settings) as database, database.overview() as db:
-        found = await sessions.listed(db, agent=agent, limit=None if most is None else most + 1)
-    shown = found if most is None else found[:most]
-    if is_json:
-        screen.emit([as_data(one) for one in shown])
-        return
-    console = screen.out()
-    if not shown:
-        whose = f" of agent {screen.shown(agent)!r}" if agent else ""
-        console.print(f"No sessions{whose}. Report a turn: {place.command()} session turn chat --agent me --user 'Hello'")
-    elif console.is_terminal:
-        table = screen.table(*COLUMNS, right=("turns", "tools"))
-        for one in shown:
-            table.add_row(*map(screen.said, _columns(one)))
-        console.print(table)
-    else:
-        for line in (COLUMNS, *map(_columns, shown)):
-            print("\t".join(line))
-    if len(found) > len(shown):
-        screen.say_there_are_more(len(shown))
+    """Print sessions, the latest first."""
+    await LISTING.print(
+        settings,
+        lambda db, most: sessions.listed(db, agent=agent, limit=most),
+        limit=limit,
+        nothing=f"No sessions{listing.whose(agent)}. Report a turn: {place.command()} session turn chat --agent me --user 'Hello'",
+        is_json=is_json,
+    )
 
 
 async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool) -> None:
@@ -147,6 +134,13 @@ def _columns(session: Session) -> tuple[str, ...]:
     )
 
 
+def _print_table(console: Console, shown: Sequence[Session]) -> None:
+    table = screen.table(*COLUMNS, right=("turns", "tools"))
+    for one in shown:
+        table.add_row(*map(screen.said, _columns(one)))
+    console.print(table)
+
+
 def _state(session: Session) -> str:
     return session.ending or "open"
 
@@ -169,3 +163,6 @@ def _became(ended: Ended) -> str:
         case "ended_before" if ended.session.ended_at:
             return f"had ended already, on {screen.moment(ended.session.ended_at)} UTC; {_its_episode(ended.session)}"
     return f"has ended; {_its_episode(ended.session)}"
+
+
+LISTING = Listing(COLUMNS, _columns, _print_table, as_data)

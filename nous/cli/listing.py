@@ -1,0 +1,75 @@
+"""Lists of what is kept: a table on a terminal, a line a row in a pipe, JSON for machines.
+
+A terminal shows the first hundred unless more is asked for, and says how to see the rest.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from rich.console import Console
+from rich.text import Text
+
+from nous.settings import Settings
+from store.database import Read
+
+from . import place, screen
+
+WIDE = 120  # from here an id has a column of its own
+ID_WIDTH = 36
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Listing(Generic[T]):
+    """How things of one kind are listed. `row` is one of them for a pipe, under `columns`; `print_table` prints them on a terminal."""
+
+    columns: Sequence[str]
+    row: Callable[[T], Sequence[str]]
+    print_table: Callable[[Console, Sequence[T]], None]
+    as_data: Callable[[T], object] = lambda one: asdict(one)  # type: ignore[call-overload]
+
+    async def print(
+        self,
+        settings: Settings,
+        find: Callable[[Read, int | None], Awaitable[Sequence[T]]],
+        *,
+        limit: int | None,
+        nothing: str,
+        is_json: bool,
+    ) -> None:
+        """Print what is found, at most so many; `nothing` when there is none."""
+        most = screen.at_most(limit, is_json=is_json)
+        async with place.database(settings) as database, database.overview() as db:
+            found = await find(db, None if most is None else most + 1)
+        shown = found[:most]
+        console = screen.out()
+        if is_json:
+            screen.emit([self.as_data(one) for one in shown])
+        elif not shown:
+            console.print(nothing)
+        elif console.is_terminal:
+            self.print_table(console, shown)
+        else:
+            for line in (self.columns, *map(self.row, shown)):
+                print("\t".join(line).rstrip("\t"))
+        if len(found) > len(shown) and not is_json:
+            screen.say_there_are_more(len(shown))
+
+
+def print_with_ids(console: Console, noun: str, columns: Sequence[str], rows: Iterable[tuple[UUID, Sequence[Any]]]) -> None:
+    """A table of rows with ids: in a column of their own where there is room, below the last cell where there is none."""
+    is_wide = console.width >= WIDE
+    table = screen.table(*([f"{noun} id"] if is_wide else []), *columns)
+    table.columns[-1].min_width = ID_WIDTH
+    for id_, (*cells, last) in rows:
+        dim = Text(str(id_), style="dim", no_wrap=is_wide)
+        table.add_row(*([dim, *cells, last] if is_wide else [*cells, Text.assemble(last, "\n", dim)]))
+    console.print(table)
+
+
+def whose(agent: str | None) -> str:
+    """Of one agent, in words; nothing for all."""
+    return f" of agent {screen.shown(agent)!r}" if agent else ""
