@@ -5,7 +5,7 @@ The stream an event travels on is its class name in snake_case (`FactLearned` on
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
@@ -18,9 +18,13 @@ MAX_CONTENT_CHARACTERS = 8_000
 _NO_CONTROL = r"[^\x00-\x1f\x7f-\x9f]*"
 
 
+# One microsecond inside the calendar: its very ends are infinite to Postgres' driver, and come back without a time zone.
+_FIRST, _LAST = (datetime.min + timedelta.resolution).replace(tzinfo=UTC), (datetime.max - timedelta.resolution).replace(tzinfo=UTC)
+
+
 def _in_utc(moment: datetime) -> datetime:
     try:
-        return moment.astimezone(UTC)
+        return min(max(moment.astimezone(UTC), _FIRST), _LAST)
     except OverflowError:
         raise PydanticCustomError("moment", "outside the years 1 to 9999 once its offset is applied") from None
 

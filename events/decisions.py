@@ -35,8 +35,8 @@ class DecisionRecorded(Event):
 
     @classmethod
     def derive_id(cls, body: Mapping[str, object], entry_id: str) -> str:  # noqa: ARG003 - a retry is another entry
-        """What a retrying producer repeats: agent, decision_id and the description."""
-        return derived(cls.stream, *stated(body, "agent_id", "decision_id", "description"))
+        """What a retrying producer repeats: agent, decision_id and the whole body."""
+        return derived(cls.stream, *stated(body, "agent_id", "decision_id"), repr(sorted(body.items())))
 
 
 class DecisionReviewed(Event):

@@ -57,7 +57,9 @@ class EpisodeUnsettled(Event):
     """An episode is to be summarised again."""
 
     episode_id: UUID = Field(description="The episode.")
-    why: Literal["a_mind_appeared", "asked_again"] = Field(description="What happened: there is a mind now, or a person asked.")
+    why: Literal["a_mind_appeared", "asked_again", "its_words_came"] = Field(
+        description="What happened: there is a mind now, a person asked, or what was said came after its summary."
+    )
 
 
 class EpisodeRestored(Event):

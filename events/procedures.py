@@ -23,7 +23,9 @@ class ProcedureLearned(Event):
     name: ShortText = Field(description="What it is called.")
     goals: Texts = Field(default=(), description="What it is for.")
     core_patterns: Texts = Field(default=(), description="Its steps or rules, the most important first.")
-    implementation_notes: Texts = Field(default=(), description="What was found out while using it; added to those that are there.")
+    implementation_notes: Texts = Field(
+        default=(), description="What was found out while using it; added to those that are there, of which the 200 heard last stay."
+    )
 
     @classmethod
     def derive_id(cls, body: Mapping[str, object], entry_id: str) -> str:  # noqa: ARG003 - a retry is another entry

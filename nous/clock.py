@@ -7,7 +7,7 @@ Nothing else in the house asks the system for the time of day, so a test or a re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _held: ContextVar[datetime | None] = ContextVar("nous_clock_held", default=None)
 
@@ -15,6 +15,12 @@ _held: ContextVar[datetime | None] = ContextVar("nous_clock_held", default=None)
 def now() -> datetime:
     """The current time, aware, in UTC."""
     return _held.get() or datetime.now(UTC)  # noqa: TID251 - this is the one clock
+
+
+def earlier(moment: datetime, by: timedelta) -> datetime:
+    """`moment` (aware) minus so much, in UTC, and never before the first moment there is."""
+    first = datetime.min.replace(tzinfo=UTC)
+    return first + max(moment - first - by, timedelta())
 
 
 @contextmanager

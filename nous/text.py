@@ -81,7 +81,10 @@ _ORDINARY_SENTENCE = re.compile(f"(?:{_LETTER}|[\\d ,.;:?!'\"()\\-–—、。�
 _STOPPED = re.compile(f"{_LETTER}|[\\d)\\]}}\"'`%+#°»」』》]")  # what one full stop may stand behind
 _ENDING = re.compile(f"(?:^|[ \"'(—,、。¡¿\\-]|(?<=[^\\x00-\\u0dff])){WORD.pattern}(?:[)\"'」』》]*|[.!?]?[\"']+)$")
 # Scripts whose words do not stand apart: Thai to Burmese, Khmer, kana, bopomofo, Han.
-UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff]")
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3005-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001b000-\U0003ffff"
+UNSPACED = re.compile(f"[{_UNSPACED}]")
+# A word that stands apart, or a number.
+SPACED = re.compile(f"(?:[^\\W\\d_{_UNSPACED}]++|(?![{_UNSPACED}]){_LETTER})++|\\d[\\d⁰¹²³⁴-⁹₀-₉]*+")
 _CAMEL = re.compile(r"(?<![A-Za-z])[a-z]+[A-Z]")
 
 # Where case is the meaning: it is then kept in the whole text.
@@ -214,6 +217,11 @@ def form(text: str) -> str:
             text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
             text = unicodedata.normalize("NFC", text.translate(_ONE_FORM))
     return " ".join(text.split())
+
+
+def one_line(text: str) -> str:
+    """`text` word for word on one line: any space is one space, control characters and halves of characters go."""
+    return " ".join(_SURROGATE.sub("", _CONTROL.sub("", text)).split())
 
 
 def fold_case(text: str) -> str:

@@ -1,8 +1,10 @@
 """Ending sessions: what becomes of a session's episode, and how one that was put aside comes back.
 
-settled ─┬─ too little ─▶ its episode is put aside, and can be restored
-         └─ otherwise ──▶ its episode is closed, and episode_closed is committed with it; a running worker publishes that
-restore ─▶ an episode that was put aside is active, and closed if its session has ended
+settle ──┬─ too little ──────▶ its episode is put aside, and can be restored
+         ├─ summarised ──────▶ its agent closed it before: it keeps what it has, and is summarised again if the session went on
+         └─ otherwise ───────▶ its episode is closed, and episode_closed is committed with it; a running worker publishes that
+end_again ▶ a session that was given up takes the lesson and the outcome it was owed
+restore ──▶ an episode that was put aside is active, and closed if its session has ended
 """
 
 from collections.abc import Sequence
@@ -10,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from events import EpisodeClosed, EpisodeRestored, derived, encode
+from events import EpisodeClosed, EpisodeRestored, derived
 from nous import clock
 from nous.errors import UserMistake
 from store import episodes, outbox, sessions
@@ -24,9 +26,18 @@ from .opening import Beginning, Tools
 
 OUTCOME = "success"  # of a session whose end says no other (spec 000, A4)
 
-Became = Literal["closed", "put_aside", "no_episode", "ended_before"]
-"""What an end made of a session's episode: closed, and its summary follows; put aside as too little; there was none and none was
-deserved; nothing, for the session had ended already."""
+Became = Literal["closed", "closed_before", "closed_again", "put_aside", "no_episode", "ended_before", "amended", "not_kept"]
+"""What an end made of a session's episode.
+
+closed         it is closed, and its summary follows
+closed_before  its agent had closed it, and it has its summary
+closed_again   its agent had closed it, and the session went on: what was said since is in no summary, so another follows
+put_aside      it was too little
+no_episode     there was none, and none was deserved
+ended_before   nothing, for the session had ended already, and nothing was said that is not kept
+amended        the session had been given up, and its episode took the lesson and the outcome now
+not_kept       the session had ended already, and the lesson or the outcome that came now is not kept
+"""
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,7 @@ class Ended:
     letters: tuple[Letter, ...] = ()
 
 
-async def settled(
+async def settle(
     db: Write,
     tools: Tools,
     session: Session,
@@ -50,25 +61,50 @@ async def settled(
     lesson: str | None = None,
     outcome: str | None = None,
 ) -> Ended:
-    """The session, ended, with what becomes of its episode; one that is more than trivial and has none yet gets it now."""
+    """End the session, with what becomes of its episode; one with a lesson or more than trivial that has none yet gets it now."""
     is_trivial = significance.is_trivial(opening.known(session))
-    if session.episode_id is None and not is_trivial:
-        session = await opening.opened(db, tools, session, beginning, why="it ended, and was more than a beginning")
+    if session.episode_id is None and (lesson or not is_trivial):
+        why = "it ended with a lesson" if is_trivial else "it ended, and was more than a beginning"
+        session = await opening.open_episode(db, tools, session, beginning, why=why)
     session = replace(session, ended_at=max(at, session.last_at), ending=how)
     await sessions.put(db, session)
-    episode = await episodes.get(db, session.agent_id, session.episode_id) if session.episode_id else None
-    if episode is None:
+    before = await _episode(db, session)
+    if before is None:
         return Ended(session, "no_episode")
-    told = replace(
+    episode = _with_its_end(before, session, lesson, outcome)
+    if before.settled_by and not _went_on(before, session):
+        return await _keep_closed(db, session, episode)
+    if before.settled_by:
+        return await _close_again(db, session, episode)
+    is_closed = before.ended_at is not None
+    return await (_put_aside(db, session, episode) if is_trivial and not is_closed else _close(db, session, episode))
+
+
+async def _episode(db: Write, session: Session) -> Episode | None:
+    return await episodes.get(db, session.agent_id, session.episode_id) if session.episode_id else None
+
+
+def _with_its_end(episode: Episode, session: Session, lesson: str | None, outcome: str | None) -> Episode:
+    """The episode with what the end of its session says; what it has already stays, unless the end says another outcome."""
+    return replace(
         episode,
-        outcome=outcome or OUTCOME,
-        lessons_learned=(lesson,) if lesson else (),
+        outcome=outcome or episode.outcome or OUTCOME,
+        lessons_learned=_lessons(episode, lesson),
         frame_used=episode.frame_used or session.frame_used,
-        turn_count=session.turn_count,
-        tool_count=len(session.tools),
+        turn_count=max(session.turn_count, episode.turn_count or 0),
+        tool_count=max(len(session.tools), episode.tool_count or 0),
         recorded_at=clock.now(),
     )
-    return await (_put_aside(db, session, told) if is_trivial else _closed(db, session, told))
+
+
+def _lessons(episode: Episode, lesson: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*episode.lessons_learned, *([lesson] if lesson else [])]))
+
+
+def _went_on(episode: Episode, session: Session) -> bool:
+    """Whether something was said after the episode was closed, or reported after it was summarised."""
+    is_longer = episode.ended_at is not None and session.last_at > episode.ended_at
+    return is_longer or session.heard_at > episode.recorded_at
 
 
 async def _put_aside(db: Write, session: Session, episode: Episode) -> Ended:
@@ -77,25 +113,56 @@ async def _put_aside(db: Write, session: Session, episode: Episode) -> Ended:
     return Ended(session, "put_aside", aside)
 
 
-async def _closed(db: Write, session: Session, episode: Episode) -> Ended:
-    closed = replace(episode, ended_at=session.ended_at)
+async def _close(db: Write, session: Session, episode: Episode) -> Ended:
+    closed = replace(episode, ended_at=_ended_at(episode, session))
     event = closing(closed)
-    letter = Letter(agent_id=event.agent_id, event_id=event.event_id, stream=event.stream, body=encode(event))
+    letter = outbox.letter(event)
     await episodes.put(db, closed)
     await outbox.insert(db, [letter], now=clock.now())
     return Ended(session, "closed", closed, (letter,))
 
 
-async def ended_before(db: Write, session: Session, lesson: str | None, outcome: str | None) -> Ended:
-    """What the end of a session that has ended finds; one that was given up takes its lesson and its outcome, once."""
-    episode = await episodes.get(db, session.agent_id, session.episode_id) if session.episode_id else None
-    if session.ending == "abandoned" and episode is not None and (lesson or outcome):
-        lessons = (*episode.lessons_learned, *([lesson] if lesson else []))
-        episode = replace(episode, lessons_learned=lessons, outcome=outcome or episode.outcome, recorded_at=clock.now())
-        session = replace(session, ending="ended")
-        await episodes.put(db, episode)
-        await sessions.put(db, session)
-    return Ended(session, "ended_before", episode)
+def _ended_at(episode: Episode, session: Session) -> datetime | None:
+    """When it was closed; when its session ended, if it was not closed or more was said after that."""
+    is_closed = episode.ended_at is not None and session.last_at <= episode.ended_at
+    return episode.ended_at if is_closed else session.ended_at
+
+
+async def _keep_closed(db: Write, session: Session, episode: Episode) -> Ended:
+    closed = replace(episode, ended_at=_ended_at(episode, session))
+    await episodes.put(db, closed)
+    return Ended(session, "closed_before", closed)
+
+
+async def _close_again(db: Write, session: Session, episode: Episode) -> Ended:
+    """Have a summarised episode summarised anew, from all its turns; until then it has the summary it has."""
+    ended = await _close(db, session, replace(episode, settled_by=None))
+    return replace(ended, became="closed_again")
+
+
+async def end_again(db: Write, tools: Tools, session: Session, *, lesson: str | None, outcome: str | None) -> Ended:
+    """End a session that has ended: one that was given up takes the lesson and the outcome it was owed, once; no other changes.
+
+    One that was too little for an episode gets one for its lesson, and that is put aside.
+    """
+    episode = await _episode(db, session)
+    is_owed = session.ending == "abandoned" and (lesson or (outcome and episode))
+    if not is_owed:
+        return Ended(session, "ended_before" if _has(episode, lesson, outcome) else "not_kept", episode)
+    if episode is None:
+        ended = await settle(db, tools, session, Beginning(), how="ended", at=session.last_at, lesson=lesson, outcome=outcome)
+        return replace(ended, became="amended")
+    session, episode = replace(session, ending="ended"), _with_its_end(episode, session, lesson, outcome)
+    await sessions.put(db, session)
+    await episodes.put(db, episode)
+    return Ended(session, "amended", episode)
+
+
+def _has(episode: Episode | None, lesson: str | None, outcome: str | None) -> bool:
+    """Whether the episode has this lesson and this outcome, as far as there are any."""
+    if episode is None:
+        return not (lesson or outcome)
+    return (not lesson or lesson in episode.lessons_learned) and (not outcome or outcome == episode.outcome)
 
 
 def _too_little(known: significance.Session) -> str:

@@ -30,6 +30,7 @@ from .reported import USER, Said
 
 OPENING_CHARACTERS = 200  # of the user's first words: what duplicates are told by (spec 000, B2)
 DUPLICATE_WINDOW = timedelta(hours=48)  # before the session began (spec 000, B1)
+AT_ONCE = timedelta(minutes=1)  # of two that begin at once, the one that began later may be kept first
 EMBEDDER_PATIENCE_S = 10.0  # a conversation waits no longer for the look at duplicates
 
 log = structlog.get_logger()
@@ -52,8 +53,8 @@ class Beginning:
     vector: Vector | None = None
 
 
-async def considered(db: Write, tools: Tools, session: Session, opening: Beginning) -> Session:
-    """The session with its episode, if it deserves one now; a first turn deserves none of its own when it is a duplicate."""
+async def consider(db: Write, tools: Tools, session: Session, opening: Beginning) -> Session:
+    """Open an episode if the session deserves one now; a first turn deserves none of its own when it is a duplicate."""
     why = _why_open(tools, session)
     if why is None:
         return session
@@ -61,7 +62,7 @@ async def considered(db: Write, tools: Tools, session: Session, opening: Beginni
     if is_only_a_beginning and (duplicate := await _duplicate(db, tools, session, opening)):
         log.debug("episode.skipped", agent=session.agent_id, session=session.session_id, why=duplicate)
         return replace(session, not_opened=duplicate)
-    return await opened(db, tools, session, opening, why=why)
+    return await open_episode(db, tools, session, opening, why=why)
 
 
 def _why_open(tools: Tools, session: Session) -> str | None:
@@ -72,18 +73,25 @@ def _why_open(tools: Tools, session: Session) -> str | None:
 
 
 async def _duplicate(db: Write, tools: Tools, session: Session, opening: Beginning) -> str | None:
-    """Which conversation of the last 48 hours began with the same words, in a sentence; None when none did, or that cannot be told."""
+    """Which conversation of the 48 hours before it began with the same words, in a sentence; None when none did, or nobody can tell."""
     if opening.vector is None:
         return None
-    since, most = session.started_at - DUPLICATE_WINDOW, tools.embedder.episode_similarity
-    near = await episodes.nearest_opening(db, session.agent_id, opening.vector, embedder=tools.embedder.name, since=since)
+    most = tools.embedder.episode_similarity
+    near = await episodes.nearest_opening(
+        db,
+        session.agent_id,
+        opening.vector,
+        embedder=tools.embedder.name,
+        since=clock.earlier(session.started_at, DUPLICATE_WINDOW),
+        until=session.started_at + AT_ONCE,
+    )
     if near is None or near[1] <= most:
         return None
     return f"it begins like episode {near[0]}: cosine {near[1]:.4f}, and above {most} is a duplicate"
 
 
-async def opened(db: Write, tools: Tools, session: Session, opening: Beginning, *, why: str) -> Session:
-    """The session with an episode of its own, from its first turn on."""
+async def open_episode(db: Write, tools: Tools, session: Session, opening: Beginning, *, why: str) -> Session:
+    """Give the session an episode of its own, from its first turn on; the session itself is the caller's to put."""
     said = await sessions.first_said(db, session.agent_id, session.session_key, speaker=USER)
     words, now = _beginning(said or ""), clock.now()
     episode = Episode(
@@ -150,6 +158,7 @@ def _beginning(said: str) -> str:
 
 
 def known(session: Session) -> significance.Session:
+    """What the session's worth is judged by."""
     return significance.Session(
         turns=session.turn_count,
         tools=frozenset(session.tools),

@@ -19,6 +19,7 @@ USER, ASSISTANT = "user", "assistant"
 ID_CHARACTERS = 256
 SHORT_CHARACTERS = 1_000  # as in an event
 LESSON_CHARACTERS = 500  # of a reflection (spec 000, A4)
+FIRST_MOMENT = datetime.fromtimestamp(0, UTC)
 
 _AGENT_ID: TypeAdapter[str] = TypeAdapter(AgentId)
 
@@ -73,12 +74,20 @@ def lesson(reflection: str | None) -> str | None:
 
 
 def moment(at: datetime | None) -> datetime:
-    """`at` in UTC, now if absent; one that lies ahead of our clock is taken as five minutes ahead, as an event's is."""
+    """`at` in UTC, now if absent; one that lies ahead of our clock is taken as five minutes ahead, as an event's is.
+
+    One before 1970 is a field that nobody filled in, such as Go's zero time.
+    """
     if at is None:
         return clock.now()
     if at.tzinfo is None:
         raise UserMistake(f"{at.isoformat()} has no time zone, so it is no one moment; add Z or an offset such as +02:00")
     try:
-        return min(at.astimezone(UTC), clock.now() + MAX_CLOCK_AHEAD)
+        at = at.astimezone(UTC)
     except OverflowError:
         raise UserMistake(f"{at.isoformat()} is outside the years 1 to 9999 once its offset is applied") from None
+    if at < FIRST_MOMENT:
+        raise UserMistake(
+            f"{at.isoformat()} lies before 1970, so nobody set it, most likely; leave the time out, which means now, or set it"
+        )
+    return min(at, clock.now() + MAX_CLOCK_AHEAD)

@@ -13,7 +13,7 @@ How an episode is opened is in opening.py, how a session ends in ending.py, and 
 significance.py. The rules are the spec's (000, A and B).
 """
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -55,7 +55,7 @@ async def start_turn(
     frame = reported.short("the frame", frame)
     beginning = await opening.at_start(tools, heard)
     async with tools.database.write([agent]) as db:
-        session, is_new = await _kept(db, heard)
+        session, is_new = await _keep(db, heard)
         if not is_new:
             return session
         asks = significance.asks_to_remember(heard.own, phrases=tools.settings.remember_phrases)
@@ -66,7 +66,7 @@ async def start_turn(
             frame_used=session.frame_used or frame,
         )
         if session.episode_id is None:
-            session = await opening.considered(db, tools, session, beginning)
+            session = await opening.consider(db, tools, session, beginning)
         await sessions.put(db, session)
     return session
 
@@ -88,7 +88,7 @@ async def end_turn(
     heard = reported.utterance(agent, session_id, ASSISTANT, said, at=at, turn_id=turn_id)
     names = [name for tool in used if (name := reported.short("a tool's name", tool))]
     async with tools.database.write([agent]) as db:
-        session, is_new = await _kept(db, heard)
+        session, is_new = await _keep(db, heard)
         if not is_new:
             return session
         session = replace(
@@ -101,9 +101,9 @@ async def end_turn(
     return session
 
 
-async def _kept(db: Write, heard: Said) -> tuple[Session, bool]:
-    """The open session, or one that begins, with this utterance in it; and whether it was new."""
-    session = await sessions.open_one(db, heard.agent, heard.session_id) or await _begun(db, heard)
+async def _keep(db: Write, heard: Said) -> tuple[Session, bool]:
+    """Keep this utterance in the open session, or in one that begins with it; gives the session, and whether the utterance was new."""
+    session = await sessions.open_one(db, heard.agent, heard.session_id) or await _begin(db, heard)
     turn = Turn(
         agent_id=session.agent_id,
         session_key=session.session_key,
@@ -118,8 +118,8 @@ async def _kept(db: Write, heard: Said) -> tuple[Session, bool]:
     return replace(session, last_at=max(session.last_at, heard.at), heard_at=clock.now()), True
 
 
-async def _begun(db: Write, heard: Said) -> Session:
-    """A new session, written down."""
+async def _begin(db: Write, heard: Said) -> Session:
+    """Write down a new session."""
     begun = Session(
         agent_id=heard.agent,
         session_key=ids.new(),
@@ -137,8 +137,9 @@ async def end_session(
 ) -> Ended:
     """The session is over: its episode is closed and its summary will follow, or it was too little and is put aside.
 
-    Of `reflection` the first 500 characters are its lesson; `outcome` is "success" if absent. Ending it again changes nothing and says
-    `ended_before`, so that a caller may retry; only a session that was given up for silence still takes the lesson it is owed.
+    Of `reflection` the first 500 characters are its lesson; `outcome` is "success" if absent and the episode has none. Ending it again
+    changes nothing and says `ended_before`, so that a caller may retry, or `not_kept` if it brings another lesson or outcome; only a
+    session that was given up for silence still takes those, once, and says `amended`.
     Raises UserMistake for a session that was never reported and for an id, a time or an outcome that does not do; Outage and Contended.
     """
     reported.require_ids(agent, session_id)
@@ -151,38 +152,57 @@ async def end_session(
     async with tools.database.write([agent]) as db:
         session = await sessions.get(db, agent, found.session_key) or found
         if session.ended_at is not None:
-            return await ending.ended_before(db, session, lesson, outcome)
-        return await ending.settled(db, tools, session, beginning, how="ended", at=until, lesson=lesson, outcome=outcome)
+            return await ending.end_again(db, tools, session, lesson=lesson, outcome=outcome)
+        return await ending.settle(db, tools, session, beginning, how="ended", at=until, lesson=lesson, outcome=outcome)
 
 
 async def close_silent(tools: Tools, *, limit: int = SILENT_AT_ONCE) -> list[Ended]:
     """End sessions of which nothing was heard for `session_silence_s`, the longest silent first and at most so many; gives those ended.
 
     Each ends as of what was said last. Harmless to do in several processes at once. Raises Outage; a session that cannot be ended for
-    another reason is logged and does not keep the others.
+    another reason is logged and does not keep the others, however many of its kind there are.
     """
-    since = clock.now() - timedelta(seconds=tools.settings.session_silence_s)
-    async with tools.database.overview() as db:
-        found = await sessions.silent(db, since=since, limit=limit)
-    ended = []
-    for session in found:
-        try:
-            if one := await _given_up(tools, session, since):
-                ended.append(one)
-        except Outage:
-            raise
-        except Exception:
-            log.exception("session.unsettled", agent=session.agent_id, session=session.session_id, next="tried again by itself")
+    since = clock.earlier(clock.now(), timedelta(seconds=tools.settings.session_silence_s))
+    ended: list[Ended] = []
+    async for session in _silent(tools, since):
+        if one := await _try_to_give_up(tools, session, since):
+            ended.append(one)
+        if len(ended) == limit:
+            break
     if ended:
-        log.info("session.abandoned", count=len(ended), closed=sum(one.became == "closed" for one in ended))
+        log.info("session.abandoned", count=len(ended), closed=sum(bool(one.letters) for one in ended))
     return ended
 
 
-async def _given_up(tools: Tools, silent: Session, since: datetime) -> Ended | None:
-    """The session, ended as abandoned; None when another was quicker, or when it was heard of again."""
+async def _silent(tools: Tools, since: datetime) -> AsyncIterator[Session]:
+    """Every silent session once, a page at a time, those that could not be ended too."""
+    last = None
+    while True:
+        async with tools.database.overview() as db:
+            page = await sessions.silent(db, since=since, limit=SILENT_AT_ONCE, after=last)
+        for session in page:
+            yield session
+        if len(page) < SILENT_AT_ONCE:
+            return
+        last = page[-1]
+
+
+async def _try_to_give_up(tools: Tools, silent: Session, since: datetime) -> Ended | None:
+    """As `_give_up`; None too when it cannot be ended, and the log says so."""
+    try:
+        return await _give_up(tools, silent, since)
+    except Outage:
+        raise
+    except Exception:
+        log.exception("session.unsettled", agent=silent.agent_id, session=silent.session_id, next="tried again by itself")
+        return None
+
+
+async def _give_up(tools: Tools, silent: Session, since: datetime) -> Ended | None:
+    """End the session as abandoned; None when another was quicker, or when it was heard of again."""
     beginning = await opening.at_end(tools, silent)
     async with tools.database.write([silent.agent_id]) as db:
         session = await sessions.get(db, silent.agent_id, silent.session_key)
         if session is None or session.ended_at is not None or session.heard_at >= since:
             return None
-        return await ending.settled(db, tools, session, beginning, how="abandoned", at=session.last_at)
+        return await ending.settle(db, tools, session, beginning, how="abandoned", at=session.last_at)

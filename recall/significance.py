@@ -84,4 +84,4 @@ def _is_in(phrase: str, heard: str) -> bool:
 
 def _is_spaced(character: str) -> bool:
     """Whether words of its script stand apart; those of Han, the kanas, Thai, Lao, Khmer and Burmese do not."""
-    return character.isalnum() and not re.match("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]", character)
+    return character.isalnum() and not text.UNSPACED.match(character)

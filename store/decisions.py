@@ -1,12 +1,14 @@
 """Decisions: choices between alternatives, with their reasons and what came of them. One that looks like noise is kept and marked."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
 
+from . import briefs
 from .database import Read, Write
 
 
@@ -36,6 +38,25 @@ class Decision:
     reviewed_at: datetime | None = None
     reviewed_by: str | None = None
 
+    def with_brief(self) -> "Decision":
+        """It, with the line that follows from what it says."""
+        brief = briefs.decision(self.description, outcome=self.outcome, confidence=self.confidence, pattern=self.pattern)
+        return replace(self, brief=brief)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An episode that has ended, as far as decisions are concerned.
+
+    `session_id` is the session it was held in, None when nobody knows; `model` the mind that read it.
+    """
+
+    episode_id: UUID
+    started_at: datetime
+    ended_at: datetime
+    session_id: str | None
+    model: str | None
+
 
 _NAMES = tuple(Decision.__dataclass_fields__)
 _COLUMNS = ", ".join(_NAMES)
@@ -64,16 +85,51 @@ async def put(db: Write, decision: Decision) -> None:
     )
 
 
-async def between(db: Read, agent: str, first: datetime, last: datetime, *, session_id: str | None = None) -> list[Decision]:
-    """The agent's decisions of a stretch of time, in order; those made in another session are left out when `session_id` is given."""
+async def between(db: Read, agent: str, first: datetime, last: datetime) -> list[Decision]:
+    """The agent's decisions of a stretch of time, in order."""
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM brain.decisions WHERE agent_id = :agent AND decided_at BETWEEN :first AND :last"
-            " AND (CAST(:session AS text) IS NULL OR session_id IS NULL OR session_id = :session) ORDER BY decided_at, decision_id"
+            " ORDER BY decided_at, decision_id"
         ),
-        {"agent": agent, "first": first, "last": last, "session": session_id},
+        {"agent": agent, "first": first, "last": last},
     )
     return [_decision(row) for row in rows]
+
+
+async def unlinked(db: Read, decision: Decision, first: datetime, last: datetime) -> list[Ended]:
+    """The agent's episodes that have ended and touch this stretch of time, in order, without those the decision is linked to."""
+    rows = await db.execute(
+        text(
+            "SELECT e.episode_id, e.started_at, e.ended_at, s.session_id, e.model FROM heart.episodes e"
+            " LEFT JOIN heart.sessions s ON s.agent_id = e.agent_id AND s.session_key = e.session_key"
+            " WHERE e.agent_id = :agent AND e.started_at <= :last AND e.ended_at >= :first AND NOT EXISTS ("
+            "  SELECT 1 FROM heart.episode_decisions l"
+            "  WHERE l.agent_id = e.agent_id AND l.episode_id = e.episode_id AND l.decision_id = :decision)"
+            " ORDER BY e.started_at, e.episode_id"
+        ),
+        {"agent": decision.agent_id, "decision": decision.decision_id, "first": first, "last": last},
+    )
+    return [Ended(**row._mapping) for row in rows]
+
+
+async def mentioned(db: Read, agent: str, among: Iterable[Ended]) -> dict[UUID, list[str]]:
+    """What the minds that read these episodes of the agent listed as decided in them."""
+    about = {(f"episode:{one.episode_id}", one.model): one.episode_id for one in among if one.model}
+    found: dict[UUID, list[str]] = {}
+    if not about:
+        return found
+    rows = await db.execute(
+        text(
+            "SELECT w.about, w.model, d.said #>> '{}' AS said FROM bus.writings w, jsonb_path_query(w.answer, '$.decisions[*]') AS d(said)"
+            " WHERE w.agent_id = :agent AND w.about = ANY(CAST(:about AS text[])) AND d.said <> 'null'"
+        ),
+        {"agent": agent, "about": [name for name, _ in about]},
+    )
+    for row in rows:
+        if episode := about.get((row.about, row.model)):
+            found.setdefault(episode, []).append(row.said)
+    return found
 
 
 async def listed(db: Read, *, agent: str | None, noise: bool | None = None, limit: int | None = None) -> list[Decision]:

@@ -113,20 +113,35 @@ async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | No
     return [_episode(row) for row in rows]
 
 
-async def unread(db: Read, *, agent: str | None, limit: int | None) -> list[tuple[str, UUID]]:
+_UNREAD = "settled_by IS NOT NULL AND model IS NULL AND active AND (detail IS NOT NULL OR session_key IS NOT NULL)"
+
+
+async def unread(db: Read, *, agent: str | None) -> list[tuple[str, UUID]]:
     """(agent_id, episode_id) of active episodes with a text that were settled without a mind, an agent's oldest first.
 
     Every agent's when `agent` is None (and the session is an overview).
     """
     rows = await db.execute(
         text(
-            "SELECT agent_id, episode_id FROM heart.episodes WHERE settled_by IS NOT NULL AND model IS NULL AND active"
-            " AND (detail IS NOT NULL OR session_key IS NOT NULL) AND (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
-            " ORDER BY agent_id, started_at, episode_id LIMIT :limit"
+            f"SELECT agent_id, episode_id FROM heart.episodes WHERE {_UNREAD} AND (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
+            " ORDER BY agent_id, started_at, episode_id"
         ),
-        {"agent": agent, "limit": limit},
+        {"agent": agent},
     )
     return [(row.agent_id, row.episode_id) for row in rows]
+
+
+async def announce_unread(db: Write, agent: str, *, model: str, limit: int) -> list[UUID]:
+    """The agent's oldest unread episodes that were not announced to this mind before; now they are."""
+    rows = await db.execute(
+        text(
+            "UPDATE heart.episodes e SET asked_of = :model FROM (SELECT episode_id FROM heart.episodes WHERE agent_id = :agent"
+            f" AND {_UNREAD} AND asked_of IS DISTINCT FROM :model ORDER BY started_at, episode_id LIMIT :limit) q"
+            " WHERE e.agent_id = :agent AND e.episode_id = q.episode_id RETURNING e.episode_id"
+        ),
+        {"agent": agent, "model": model, "limit": limit},
+    )
+    return sorted(row.episode_id for row in rows)
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,17 +159,19 @@ async def put_vector(db: Write, agent: str, episode: UUID, part: Part, *, embedd
     )
 
 
-async def nearest_opening(db: Read, agent: str, vector: Vector, *, embedder: str, since: datetime) -> tuple[UUID, float] | None:
-    """The active episode begun since then whose first words are nearest, and their cosine: plain, exact, of this embedder's vectors."""
+async def nearest_opening(
+    db: Read, agent: str, vector: Vector, *, embedder: str, since: datetime, until: datetime
+) -> tuple[UUID, float] | None:
+    """The active episode begun in this time whose first words are nearest, and their cosine: plain, exact, of this embedder's vectors."""
     rows = await db.execute(
         text(
             "SELECT e.episode_id, 1 - (v.vector <=> CAST(:vector AS halfvec)) AS similarity FROM heart.episodes e"
             " JOIN heart.episode_vectors v ON v.agent_id = e.agent_id AND v.episode_id = e.episode_id"
             "  AND v.part = 'opening' AND v.embedder = :embedder"
-            " WHERE e.agent_id = :agent AND e.active AND e.started_at > :since"
+            " WHERE e.agent_id = :agent AND e.active AND e.started_at BETWEEN :since AND :until"
             " ORDER BY similarity DESC, e.episode_id LIMIT 1"
         ),
-        {"agent": agent, "vector": HalfVector(vector), "embedder": embedder, "since": since},
+        {"agent": agent, "vector": HalfVector(vector), "embedder": embedder, "since": since, "until": until},
     )
     row = rows.one_or_none()
     return (row.episode_id, float(row.similarity)) if row else None

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import text
 
+from events import Event, encode
+
 from . import many
 from .database import Read, Write
 
@@ -25,6 +27,11 @@ Key = tuple[str, str, str]
 """(agent_id, stream, event_id)."""
 
 _INSERT = text(many.inserting("bus.outbox", (*many.columns(Letter), "created_at")) + " ON CONFLICT DO NOTHING")
+
+
+def letter(event: Event) -> Letter:
+    """The letter that tells of an event."""
+    return Letter(agent_id=event.agent_id, event_id=event.event_id, stream=event.stream, body=encode(event))
 
 
 def key(letter: Letter) -> Key:

@@ -1,7 +1,7 @@
 """Procedures: how something is done, and how often it worked."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,11 @@ from sqlalchemy import text
 
 from nous.text import normalise
 
+from . import briefs
 from .database import Read, Write
+
+MOST_NOTES = 200
+"""Notes of one procedure. Those that were heard last are kept: what was found out lately holds, and the early ones are in their events."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,32 @@ class Procedure:
         known = self.success_count + self.failure_count
         return self.success_count / known if known else None
 
+    def with_brief(self) -> "Procedure":
+        """It, with the line that follows from what it says and how often it worked."""
+        brief = briefs.procedure(self.name, self.core_patterns, activations=self.activation_count, effectiveness=self.effectiveness)
+        return replace(self, brief=brief)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A procedure's notes in the order in which they were heard, and those it has no room for: they stay in the events that said them."""
+
+    kept: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> dict[str, object]:
+        """Which were left out, for a receipt."""
+        return {"notes_left_out": self.left_out} if self.left_out else {}
+
+    @property
+    def why(self) -> str | None:
+        """Why some were left out, if any were."""
+        if not self.left_out:
+            return None
+        every = len(self.left_out) + len(self.kept)
+        return f"the oldest {len(self.left_out)} of {every} notes left out: a procedure keeps the {MOST_NOTES} that were heard last"
+
 
 _NAMES = tuple(Procedure.__dataclass_fields__)
 _COLUMNS = ", ".join(_NAMES)
@@ -56,13 +86,19 @@ _CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "procedure
 _LISTS = ("goals", "core_patterns", "implementation_notes")
 
 
-def with_notes(known: Iterable[str], heard: Iterable[str]) -> tuple[str, ...]:
-    """The notes that are known and, after them, what was heard and says something that none of them says in the same words."""
+def with_notes(known: tuple[str, ...], heard: Iterable[str]) -> Notes:
+    """The notes that are known and, after them, what was heard and says something that none of them says in the same words.
+
+    Of more than MOST_NOTES the oldest are left out.
+    """
+    said = [(key, note) for note in heard if (key := normalise(note))]
+    if not said:
+        return Notes(known)
     notes = {normalise(note): note for note in known}
-    for note in heard:
-        if key := normalise(note):
-            notes.setdefault(key, note)
-    return tuple(notes.values())
+    for key, note in said:
+        notes.setdefault(key, note)
+    every = tuple(notes.values())
+    return Notes(every[-MOST_NOTES:], every[:-MOST_NOTES])
 
 
 async def get(db: Read, agent: str, procedure: UUID) -> Procedure | None:

@@ -180,7 +180,7 @@ async def _last_seq(db: Write, agents: Collection[str]) -> dict[str, int]:
     rows = await db.execute(
         text(
             "SELECT a.agent_id, r.seq FROM unnest(CAST(:agents AS text[])) AS a(agent_id)"
-            " CROSS JOIN LATERAL (SELECT seq FROM bus.receipts r WHERE r.agent_id = a.agent_id ORDER BY seq DESC LIMIT 1) r"
+            " CROSS JOIN LATERAL (SELECT seq FROM bus.receipts r WHERE r.agent_id = a.agent_id AND r.seq > 0 ORDER BY seq DESC LIMIT 1) r"
         ),
         {"agents": list(agents)},
     )

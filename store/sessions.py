@@ -152,11 +152,19 @@ async def next_position(db: Read, agent: str, session_key: UUID) -> int:
     return int(rows.scalar_one())
 
 
-async def silent(db: Read, *, since: datetime, limit: int) -> list[Session]:
-    """Open sessions of which nothing was reported since then, the longest silent first; needs an overview."""
+async def silent(db: Read, *, since: datetime, limit: int, after: Session | None = None) -> list[Session]:
+    """Open sessions of which nothing was reported since then, the longest silent first; needs an overview.
+
+    Those behind `after` in this order, if it is given.
+    """
+    behind = "(heard_at, agent_id, session_key) > (:heard_at, :agent, :key)" if after else "true"
+    place = {"heard_at": after.heard_at, "agent": after.agent_id, "key": after.session_key} if after else {}
     rows = await db.execute(
-        text(f"SELECT {_COLUMNS} FROM heart.sessions WHERE ended_at IS NULL AND heard_at < :since ORDER BY heard_at LIMIT :limit"),
-        {"since": since, "limit": limit},
+        text(
+            f"SELECT {_COLUMNS} FROM heart.sessions WHERE ended_at IS NULL AND heard_at < :since AND {behind}"
+            " ORDER BY heard_at, agent_id, session_key LIMIT :limit"
+        ),
+        {"since": since, "limit": limit, **place},
     )
     return [_session(row) for row in rows]
 

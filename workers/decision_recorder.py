@@ -4,17 +4,22 @@ decision_recorded ─┬─ a new id ──────────────�
                    ├─ known, the same again ─────────▶ skipped
                    └─ known, something else was said ▶ parked
 
-The warning blocks nothing (spec 000, C2): it is stored, listed by `nous decisions --noise`, and recall ranks by it.
+What is kept is linked to the episodes that have ended and to which it belongs (episodes.links); settling an episode links those that were
+there before. The warning blocks nothing (spec 000, C2): it is stored, listed by `nous decisions --noise`, and recall ranks by it.
 """
+
+from uuid import UUID
 
 import structlog
 
 from events import DecisionRecorded
 from nous import clock
 from nous.noise import why_noise
-from store import briefs, decisions
+from store import decisions, episodes
 from store.database import Write
 from store.decisions import Decision
+from store.episodes import How
+from workers.episodes import links
 from workers.runtime.worker import Done, Ending, GiveUp, Kit, Skip, Worker, each
 
 OUTCOMES = ("recorded", "recorded_as_noise")
@@ -33,7 +38,8 @@ async def record(db: Write, event: DecisionRecorded, kit: Kit) -> Ending:
         return _known(known, event)
     decision = _decision(event)
     await decisions.put(db, decision)
-    evidence = {"brief": decision.brief, "outcome": decision.outcome}
+    linked = await _linked(db, decision)
+    evidence = {"brief": decision.brief, "outcome": decision.outcome, "episodes": {str(one): how for one, how in linked.items()}}
     if decision.noise is None:
         return Done("recorded", about=decision.decision_id, evidence=evidence)
     log.warning(
@@ -58,12 +64,19 @@ def _known(known: Decision, event: DecisionRecorded) -> Ending:
     )
 
 
+async def _linked(db: Write, decision: Decision) -> dict[UUID, How]:
+    found = await links.find_episodes(db, decision)
+    for episode, how in found.items():
+        await episodes.link_decisions(db, decision.agent_id, episode, {decision.decision_id: how})
+    return found
+
+
 def _decision(event: DecisionRecorded) -> Decision:
     now = clock.now()
-    return Decision(
+    decision = Decision(
         agent_id=event.agent_id,
         decision_id=event.decision_id,
-        brief=briefs.decision(event.description, outcome=event.outcome, confidence=event.confidence, pattern=event.pattern),
+        brief="",
         outcome=event.outcome,
         noise=why_noise(event.description, event.reasons),
         decided_at=event.occurred_at,
@@ -72,6 +85,7 @@ def _decision(event: DecisionRecorded) -> Decision:
         recorded_by=event.event_id,
         **{name: getattr(event, name) for name in SAID},
     )
+    return decision.with_brief()
 
 
 worker = Worker(on=DecisionRecorded, write=each(record), outcomes=OUTCOMES)

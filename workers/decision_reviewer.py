@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from events import DecisionReviewed
 from nous import clock
-from store import briefs, decisions
+from store import decisions
 from store.database import Write
 from store.decisions import Decision
 from workers.runtime import overtaken
@@ -34,12 +34,11 @@ async def review(db: Write, event: DecisionReviewed, kit: Kit) -> Ending:
         decision,
         outcome=event.outcome,
         outcome_note=event.note,
-        brief=briefs.decision(decision.description, outcome=event.outcome, confidence=decision.confidence, pattern=decision.pattern),
         reviewed_at=event.occurred_at,
         reviewed_by=event.event_id,
         recorded_at=clock.now(),
         recorded_by=event.event_id,
-    )
+    ).with_brief()
     await decisions.put(db, reviewed)
     return Done("reviewed", about=decision.decision_id, evidence={**evidence, "brief": reviewed.brief})
 

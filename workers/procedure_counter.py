@@ -2,15 +2,17 @@
 
 procedure_used ─┬─ it worked, it failed, or nobody knows ─▶ counted, the note added, the brief brought up to date
                 └─ no such procedure of this agent ────────▶ looked at again, for it may have overtaken it; then parked
+
+Of more notes than a procedure has room for (store.procedures) the oldest are left out, and the receipt says which and why.
 """
 
 from dataclasses import replace
 
 from events import ProcedureUsed
 from nous import clock
-from store import briefs, procedures
+from store import procedures
 from store.database import Write
-from store.procedures import Procedure
+from store.procedures import Notes, Procedure
 from workers.runtime import overtaken
 from workers.runtime.worker import Done, Ending, Kit, Worker, each
 
@@ -23,28 +25,26 @@ async def count(db: Write, event: ProcedureUsed, kit: Kit) -> Ending:
     if procedure is None:
         known = f"agent {event.agent_id!r} has no procedure {event.procedure_id}"
         return overtaken.wait_for(f"{known}; teach it (procedure_learned), then publish the use again under the same event_id", kit)
-    used = _counted(procedure, event)
+    notes = procedures.with_notes(procedure.implementation_notes, [event.note] if event.note else [])
+    used = _counted(replace(procedure, implementation_notes=notes.kept), event)
     await procedures.put(db, replace(used, recorded_at=clock.now(), recorded_by=event.event_id))
     outcome = "used" if event.worked is None else "worked" if event.worked else "failed"
-    return Done(outcome, about=used.procedure_id, evidence=_evidence(used, event))
+    return Done(outcome, about=used.procedure_id, reason=notes.why, evidence=_evidence(used, event, notes))
 
 
 def _counted(procedure: Procedure, event: ProcedureUsed) -> Procedure:
-    used = replace(
+    return replace(
         procedure,
         activation_count=procedure.activation_count + 1,
         success_count=procedure.success_count + (event.worked is True),
         failure_count=procedure.failure_count + (event.worked is False),
         last_activated=max(procedure.last_activated or event.occurred_at, event.occurred_at),
-        implementation_notes=procedures.with_notes(procedure.implementation_notes, [event.note] if event.note else []),
-    )
-    brief = briefs.procedure(used.name, used.core_patterns, activations=used.activation_count, effectiveness=used.effectiveness)
-    return replace(used, brief=brief)
+    ).with_brief()
 
 
-def _evidence(used: Procedure, event: ProcedureUsed) -> dict[str, object]:
+def _evidence(used: Procedure, event: ProcedureUsed, notes: Notes) -> dict[str, object]:
     names = ("activation_count", "success_count", "failure_count", "brief")
-    return {**{name: getattr(used, name) for name in names}, "note": event.note}
+    return {**{name: getattr(used, name) for name in names}, "note": event.note, **notes.evidence}
 
 
 worker = Worker(on=ProcedureUsed, write=each(count), outcomes=OUTCOMES)

@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 import workers
-from events import Event, encode
+from events import Event
 from nous import clock, ids
 from nous.errors import Contended, Misconfigured, Outage, UserMistake
 from nous.settings import Settings
@@ -65,7 +65,7 @@ async def record(
         evidence=evidence,
         derived=tuple(f"{one.stream}:{one.event_id}" for one in published),
     )
-    letters = [Letter(agent_id=one.agent_id, event_id=one.event_id, stream=one.stream, body=encode(one)) for one in published]
+    letters = [outbox.letter(one) for one in published]
     await receipts.insert(db, [receipt])
     await outbox.insert(db, letters, now=told.occurred_at)
     return letters
@@ -73,7 +73,7 @@ async def record(
 
 async def commit(database: Database, events: Sequence[Event]) -> list[Letter]:
     """A letter for each of these events, committed to the outbox."""
-    letters = [Letter(agent_id=one.agent_id, event_id=one.event_id, stream=one.stream, body=encode(one)) for one in events]
+    letters = [outbox.letter(one) for one in events]
     async with database.queue() as db:
         await outbox.insert(db, letters, now=clock.now())
     return letters

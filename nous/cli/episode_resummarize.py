@@ -3,29 +3,23 @@
 every active episode that was settled and no mind has read ─▶ episode_unsettled (asked_again) ─▶ episode_resummarizer
 """
 
-import providers
 from events import EpisodeUnsettled
 from nous import clock, ids
-from nous.errors import UserMistake
 from nous.settings import Settings
-from providers.offline import OfflineMind
 from store import episodes
 
-from . import decision, place, screen
+from . import decision, minds, place, screen
 
 AT_ONCE = 500
 
 
 async def resummarize(settings: Settings, *, agent: str | None, is_json: bool) -> None:
     """Let every episode that no mind has read be read. Raises UserMistake when no mind is set here."""
-    mind = providers.mind(settings)
-    model = mind.model("writing")
-    await mind.close()
-    if OfflineMind.is_named(model):
-        raise UserMistake("there is no mind that writes; set ANTHROPIC_API_KEY here and where the workers run")
+    async with minds.writing(settings, where=" here and where the workers run") as mind:
+        model = mind.model("writing")
     async with place.database(settings) as database:
         async with database.overview() as db:
-            keys = await episodes.unread(db, agent=agent, limit=None)
+            keys = await episodes.unread(db, agent=agent)
         now = clock.now()
         for start in range(0, len(keys), AT_ONCE):
             events = [

@@ -1,5 +1,6 @@
 """`nous session turn | end | list | show`: a conversation reported by hand, and what is kept of it."""
 
+import shlex
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from recall import sessions as reporting
 from recall.ending import Ended
 from recall.opening import Tools
 from store import embedders, sessions
+from store.episodes import Episode
 from store.sessions import Session, Turn
 
 from . import decision, listing, place, screen
@@ -153,16 +155,33 @@ def _its_episode(session: Session) -> str:
 
 
 def _became(ended: Ended) -> str:
-    episode = ended.episode
+    episode, nous = ended.episode, place.command()
     match ended.became:
         case "closed" if episode:
             return f"has ended; episode {episode.episode_id} is closed, and its summary follows"
+        case "closed_before" if episode:
+            return f"has ended; episode {episode.episode_id} had been closed and summarised, and keeps what it has"
+        case "closed_again" if episode:
+            return f"has ended; it went on after episode {episode.episode_id} had been summarised, so a new summary follows"
         case "put_aside" if episode:
-            why = f"was too little to remember ({episode.put_aside})"
-            return f"has ended; it {why}, and {place.command()} episode restore {episode.episode_id} brings it back"
-        case "ended_before" if ended.session.ended_at:
-            return f"had ended already, on {screen.moment(ended.session.ended_at)} UTC; {_its_episode(ended.session)}"
+            return f"has ended; it was too little to remember ({episode.put_aside}), and {_restored_by(episode)}"
+        case "amended" if episode:
+            aside = "" if episode.active else f"; that is put aside, and {_restored_by(episode)}"
+            return f"had been given up; what came now is kept with episode {episode.episode_id}{aside}"
+        case "not_kept":
+            instead = f"keep a lesson as a fact: {nous} publish fact_learned agent_id={shlex.quote(ended.session.agent_id)} content='...'"
+            return f"{_had_ended(ended.session)}, so this reflection or outcome was not kept; {instead}"
+        case "ended_before":
+            return f"{_had_ended(ended.session)}; {_its_episode(ended.session)}"
     return f"has ended; {_its_episode(ended.session)}"
+
+
+def _restored_by(episode: Episode) -> str:
+    return f"{place.command()} episode restore {episode.episode_id} brings it back"
+
+
+def _had_ended(session: Session) -> str:
+    return f"had ended already, on {screen.moment(session.ended_at)} UTC" if session.ended_at else "had ended already"
 
 
 LISTING = Listing(COLUMNS, _columns, _print_table, as_data)

@@ -11,22 +11,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import providers
+from events.base import Moment
 from nous import clock
-from nous.errors import Outage, UserMistake
+from nous.errors import UserMistake
 from nous.settings import Settings
 from nous.text import is_blank
 from providers import Embedder
 from providers.mind import Mind
-from providers.offline import OfflineMind
 from workers.episodes import transcript, trial
 from workers.episodes.trial import CRITERIA, STYLES, Conversation, Measured, Reading, Style
 from workers.runtime.asking import all_through
 
-from . import screen
+from . import minds, screen
 
 
 class Row(BaseModel):
@@ -36,7 +36,7 @@ class Row(BaseModel):
 
     transcript: str
     gold: list[str] = []
-    started_at: AwareDatetime | None = None
+    started_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +76,8 @@ class Trial:
 
 async def run(settings: Settings, files: Sequence[str], *, is_json: bool) -> bool:
     """Try both prompts and print the figures; whether everything was answered. Raises UserMistake when no mind is set."""
-    mind = providers.mind(settings)
-    try:
-        if OfflineMind.is_named(mind.model("writing")):
-            raise UserMistake(
-                "a trial asks a mind that reads, and none is set: set ANTHROPIC_API_KEY, and NOUS_MIND=claude if NOUS_MIND is set"
-            )
-        found = conversations(files)
-        made = await tried(settings, mind, found)
-    finally:
-        await mind.close()
+    async with minds.writing(settings) as mind:
+        made = await tried(settings, mind, conversations(files))
     if is_json:
         screen.emit(as_json(made))
     else:
@@ -102,8 +94,9 @@ async def tried(settings: Settings, mind: Mind, found: Sequence[Conversation]) -
         pairs = trial.answered_by_both(readings)
         counts = await trial.measured([one for both in pairs for one in both], embedder)
     unanswered = [one for one in readings if one.told is None]
-    if unanswered and len(unanswered) == len(readings) and all(one.is_away for one in unanswered):
-        raise _Away(unanswered[0].why)
+    away = [one.away for one in unanswered if one.away]
+    if away and len(away) == len(readings):
+        raise away[0]
     counted = list(zip(counts[::2], counts[1::2], strict=True))
     return Trial(
         model=mind.model("writing"),
@@ -144,13 +137,6 @@ async def _read(settings: Settings, mind: Mind, voiced: Sequence[Conversation]) 
         return await all_through(read(one, style) for one in voiced for style in STYLES)
 
 
-class _Away(Outage):
-    """The mind, in its own words."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__("the model", why.removeprefix("the model is not answering: "))
-
-
 # ── what is read ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -184,7 +170,7 @@ def _paths(files: Sequence[str]) -> Iterator[Path]:
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")  # splitlines would cut at U+2028 and U+0085, which stand inside strings
     except OSError as error:
         raise UserMistake(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:

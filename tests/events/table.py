@@ -76,10 +76,9 @@ the models and `publish`, importable as `nous_memory_events`.
 
 - What is not required may be left out or `null`. Fields that a consumer does not know are ignored, so producers can be upgraded first.
 - **Retries.** An event has one effect for each `event_id`. Without one, the id follows from what a retrying producer repeats: agent,
-  `fact_id`, `content` and `occurred_at` of a fact; agent, `episode_id` and the whole body of an episode; agent, `decision_id` and
-  `description` of a decision, and `outcome`, `note` and `occurred_at` of its review; the whole body of a procedure that was learned. A
-  `censor_triggered` or `procedure_used` without an `event_id` counts as new each time it is published, so a producer that retries must
-  send one.
+  `fact_id`, `content` and `occurred_at` of a fact; agent, `decision_id`, `outcome`, `note` and `occurred_at` of a decision's review; the
+  whole body of an episode, of a decision and of a procedure that was learned. A `censor_triggered` or `procedure_used` without an
+  `event_id` counts as new each time it is published, so a producer that retries must send one.
 - **Time.** `occurred_at` has a time zone (`2026-03-01T12:00:00Z`, `+02:00`). One that lies more than {ahead} minutes after the entry itself
   is taken as that, so that a wrong clock cannot win for ever.
 - **Text** is UTF-8. NUL characters are dropped and lone surrogates become U+FFFD, except in an id, which is never changed. A fact has at

@@ -12,7 +12,19 @@ from hypothesis import settings as fuzz
 from hypothesis import strategies as st
 from pydantic import AwareDatetime
 
-from events import CATALOGUE, CensorTriggered, EpisodeClosed, Event, FactConfirmed, FactLearned, FactStored, decode, derived, encode
+from events import (
+    CATALOGUE,
+    CensorTriggered,
+    DecisionRecorded,
+    EpisodeClosed,
+    Event,
+    FactConfirmed,
+    FactLearned,
+    FactStored,
+    decode,
+    derived,
+    encode,
+)
 from tests.factories import a_fact_learned
 
 ENTRY, ANOTHER = "1772366400000-0", "1772366400000-1"
@@ -23,6 +35,7 @@ MINIMAL: dict[type[Event], dict[str, Any]] = {
     FactLearned: {"fact_id": ID, "content": "Tea at four.", "agent_id": "agent-7"},
     EpisodeClosed: {"episode_id": ID, "agent_id": "agent-7"},
     CensorTriggered: {"censor_id": ID, "was_blocked": True, "agent_id": "agent-7"},
+    DecisionRecorded: {"decision_id": ID, "description": "Postgres", "reasons": ["one thing to run"], "agent_id": "agent-7"},
 }
 
 SAME: list[tuple[type[Event], dict[str, Any]]] = [
@@ -31,6 +44,7 @@ SAME: list[tuple[type[Event], dict[str, Any]]] = [
     (FactLearned, {"subject": None}),
     (FactLearned, {"quote": "She said: tea at four."}),
     (EpisodeClosed, {}),
+    (DecisionRecorded, {}),
 ]
 DIFFERENT: list[tuple[type[Event], dict[str, Any]]] = [
     (FactLearned, {"content": "Tea at five."}),
@@ -43,6 +57,11 @@ DIFFERENT: list[tuple[type[Event], dict[str, Any]]] = [
     (EpisodeClosed, {"occurred_at": "2026-02-28T12:00:00Z"}),
     (CensorTriggered, {}),
     (CensorTriggered, {"was_blocked": False}),
+    (DecisionRecorded, {"description": "MongoDB"}),
+    (DecisionRecorded, {"reasons": ["speed"]}),
+    (DecisionRecorded, {"stakes": "low"}),
+    (DecisionRecorded, {"decision_id": OTHER}),
+    (DecisionRecorded, {"agent_id": "agent-8"}),
 ]
 
 

@@ -31,4 +31,6 @@ async def test_every_episode_that_no_mind_has_read_is_published_and_no_other(nou
 async def test_without_a_mind_it_says_what_to_set(nous: Nous) -> None:
     shown = await nous("episode", "resummarize", NOUS_MIND="offline")
     assert shown.exit_code == 2
-    assert "set ANTHROPIC_API_KEY" in shown.output
+    assert "set ANTHROPIC_API_KEY here and where the workers run, and NOUS_MIND=claude if NOUS_MIND is set" in " ".join(
+        shown.output.split()
+    )

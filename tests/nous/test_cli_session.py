@@ -71,7 +71,17 @@ async def test_what_is_closed_is_published_at_once(nous: Nous, redis: Redis, dat
         assert await outbox.count_unpublished(db) == 0
     again = await nous("session", "end", "chat", "--agent", "a")
     assert "session chat of a had ended already, on " in again.stdout
+    assert "not kept" not in again.stdout
     assert len(await sent(redis, "episode_closed")) == 1
+
+
+async def test_a_lesson_that_comes_after_the_end_is_not_kept_and_it_says_what_to_do(nous: Nous) -> None:
+    await nous(*TURN, "--assistant", "Hi!", "--tool", "search")
+    await nous("session", "end", "chat", "--agent", "a")
+    late = await nous("session", "end", "chat", "--agent", "a", "--reflection", "Ask first.")
+    assert "session chat of a had ended already, on " in late.stdout
+    assert "so this reflection or outcome was not kept; keep a lesson as a fact: nous publish fact_learned agent_id=a " in late.stdout
+    assert (await nous.json("session", "end", "chat", "--agent", "a", "--reflection", "Ask first."))["became"] == "not_kept"
 
 
 async def test_closing_waits_in_the_outbox_while_redis_is_away(nous: Nous, database: Database) -> None:
@@ -155,6 +165,7 @@ async def test_with_nothing_to_show_it_says_how_to_begin(nous: Nous) -> None:
     [
         ((*TURN, "--tool", "search"), "--tool was given without --assistant"),
         ((*TURN, "--at", "2026-03-01T12:00"), "has no time zone"),
+        ((*TURN, "--at", "0001-01-01T00:00:00Z"), "lies before 1970, so nobody set it, most likely; leave the time out"),
         (("session", "turn", " ", "--agent", "a", "--user", "x"), "the session ' ' does not do"),
         (("session", "turn", "chat", "--agent", "", "--user", "x"), "the agent '' does not do"),
         (("session", "end", "chat", "--agent", "a"), "agent 'a' has no session 'chat'"),
@@ -192,6 +203,36 @@ async def forgotten(kit: Kit, database: Database) -> None:
     with clock.held(clock.now() - timedelta(hours=2)):
         await reporting.start_turn(tools, "a", "chat", "Can you look into it?")
         await reporting.end_turn(tools, "a", "chat", "I did.", used=["search"])
+
+
+@pytest.mark.usefixtures("forgotten")
+async def test_a_lesson_that_comes_after_a_session_was_given_up_is_kept_and_it_says_so(nous: Nous, kit: Kit) -> None:
+    (given_up,) = await reporting.close_silent(Tools(kit.database, kit.embedder, kit.settings))
+    assert given_up.episode is not None
+    late = await nous("session", "end", "chat", "--agent", "a", "--reflection", "Ask first.")
+    assert late.stdout == f"session chat of a had been given up; what came now is kept with episode {given_up.episode.episode_id}\n"
+    assert "learned: Ask first." in (await nous("episode", "show", str(given_up.episode.episode_id))).stdout
+
+
+@pytest.mark.usefixtures("working")
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        ((), "has ended; episode {} had been closed and summarised, and keeps what it has"),
+        (("Is lunch at noon?",), "has ended; it went on after episode {} had been summarised, so a new summary follows"),
+    ],
+    ids=["nothing was said since", "it went on"],
+)
+async def test_what_became_of_an_episode_that_its_agent_had_closed(nous: Nous, later: tuple[str, ...], told: str) -> None:
+    episode = (await nous.json(*TURN, "--assistant", "Hi!"))["episode_id"]
+    await nous("publish", "episode_closed", "agent_id=a", f"episode_id={episode}", "outcome=failure")
+    assert (await nous("wait")).exit_code == 0
+    for said in later:
+        await nous("session", "turn", "chat", "--agent", "a", "--user", said, "--assistant", "Yes.")
+    assert (await nous("session", "end", "chat", "--agent", "a")).stdout == f"session chat of a {told.format(episode)}\n"
+    assert (await nous("wait")).exit_code == 0
+    kept = (await nous.json("episode", "show", episode))["episode"]
+    assert (kept["outcome"], bool(kept["settled_by"]), [one in kept["summary"] for one in later]) == ("failure", True, [True] * len(later))
 
 
 @pytest.fixture

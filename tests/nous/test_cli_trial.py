@@ -125,6 +125,23 @@ async def test_a_model_that_is_away_ends_it_in_one_sentence(nous: Nous, server: 
     assert "ANTHROPIC_API_KEY was refused" in shown.stderr
 
 
+@pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\u0085"])
+async def test_a_line_ends_where_it_ends_whatever_stands_inside_its_strings(
+    nous: Nous, server: ModelServer, tmp_path: Path, inside: str
+) -> None:
+    rows = [{"transcript": f"User: I keep bees.{inside}Assistant: Good."}, {"transcript": TALK}]
+    path = tmp_path / "talks.jsonl"
+    path.write_bytes("\ufeff".encode() + "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode())
+    told = await nous.json("trial", str(path))
+    assert (told["transcripts"], told["pairs"]) == (2, 2)
+
+
+async def test_when_a_transcript_began_is_told_in_utc(nous: Nous, server: ModelServer, tmp_path: Path) -> None:
+    path = written(tmp_path / "talks.jsonl", {"transcript": TALK, "started_at": "2026-03-01T01:00+14:00"})
+    await nous.json("trial", path)
+    assert all("It began at 2026-02-28 11:00 (UTC)." in str(one.body["messages"]) for one in server.asked)
+
+
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
@@ -158,5 +175,5 @@ async def test_a_place_without_transcripts_is_named(nous: Nous, server: ModelSer
 async def test_without_a_mind_it_says_what_to_set(nous: Nous, tmp_path: Path) -> None:
     shown = await nous("trial", written(tmp_path / "talks.jsonl", {"transcript": TALK}), **OFFLINE)
     assert shown.exit_code == 2
-    assert "set ANTHROPIC_API_KEY" in shown.stderr
+    assert "set ANTHROPIC_API_KEY, and NOUS_MIND=claude if NOUS_MIND is set" in shown.stderr
     assert os.sep not in shown.stderr.partition("set ANTHROPIC_API_KEY")[2]

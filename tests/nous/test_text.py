@@ -203,3 +203,37 @@ def test_every_mark_and_digit_of_unicode_is_known() -> None:
     """`text` looks for them in blocks, to start quickly."""
     wanted = {code for code in range(0x80, sys.maxunicode + 1) if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me", "Nd"}}
     assert wanted <= text._CATEGORY.keys()
+
+
+@pytest.mark.parametrize(
+    ("text_of_lines", "line"),
+    [("one\rtwo", "one two"), ("one\x0b\x0c\x85two", "one two"), (" “a”\u2028\n… ", "“a” …"), ("o\x00n\x07e\x9f", "one"), ("", "")],
+)
+def test_one_line_is_the_same_words(text_of_lines: str, line: str) -> None:
+    assert text.one_line(text_of_lines) == line
+
+
+@given(st.text())
+def test_one_line_can_be_stored_and_looks_the_same(anything: str) -> None:
+    line = text.one_line(anything)
+    assert len(line.splitlines()) <= 1
+    assert form(line) == form(anything.encode("utf-8", "ignore").decode())
+    line.encode()
+
+
+@pytest.mark.parametrize(
+    ("script", "letters", "is_unspaced"),
+    [
+        ("Thai, Lao, Burmese, Khmer", "กລကក", True),
+        ("Han, kana, bopomofo", "東𠮷々あアㄅ", True),
+        ("Latin, Vietnamese, Greek, Cyrillic", "aếệᾳЖ", False),
+        ("Hangul, Georgian, Ethiopic, Devanagari, Arabic", "한აሀदع", False),
+    ],
+)
+def test_words_stand_apart_in_a_script_or_do_not(script: str, letters: str, is_unspaced: bool) -> None:
+    assert {bool(text.UNSPACED.match(letter)) for letter in letters} == {is_unspaced}
+    assert {bool(text.SPACED.match(letter)) for letter in letters} == {not is_unspaced}
+
+
+def test_words_and_numbers_that_stand_apart_are_found_whole() -> None:
+    assert text.SPACED.findall("naïve 5mg, दिल्ली 10² 我用Python m²") == ["naïve", "5", "mg", "दिल्ली", "10²", "Python", "m²"]

@@ -14,11 +14,13 @@ from uuid import UUID
 import pytest
 from redis.asyncio import Redis
 
+import workers
 from events import EpisodeClosed, EpisodeRestored, decode
 from nous import clock, fence, ids
 from nous.errors import Misconfigured, Outage, UserMistake
 from nous.settings import Settings
 from providers.embedder import EmbeddingMalformed, EmbeddingRefused, Vectors
+from providers.mind import MindAway
 from recall import ending, opening, sessions, significance
 from recall.ending import Ended
 from recall.opening import Tools
@@ -28,9 +30,12 @@ from store.database import Database
 from store.episodes import Episode
 from store.sessions import Session
 from tests.evals.small_talk import SMALL_TALK, Exchange
-from tests.factories import an_episode
-from tests.workers.conftest import ScriptedEmbedder
+from tests.factories import an_episode, an_episode_closed
+from tests.workers.conftest import Bench, ScriptedEmbedder
+from tests.workers.episodes import WritingMind
 from workers.runtime import sweep
+from workers.runtime.life import Life
+from workers.runtime.worker import Kit
 
 NOON = datetime.fromisoformat("2026-03-01T12:00:00+00:00")
 HELLO = "Hello, what can you do?"
@@ -265,7 +270,7 @@ async def test_12_when_the_embedder_fails_it_is_opened_without_a_vector(
     async with talk.database.read(["a"]) as db:
         (vector,) = await embedder.embed([HELLO])
         first = await talk.session("first")
-        assert await episodes.nearest_opening(db, "a", vector, embedder="zero", since=NOON) == (
+        assert await episodes.nearest_opening(db, "a", vector, embedder="zero", since=NOON, until=clock.now()) == (
             first.episode_id,
             pytest.approx(1.0, abs=1e-3),
         )
@@ -294,6 +299,29 @@ async def test_15_only_those_of_the_last_48_hours(talk: Talk, hours: int, is_ope
         await talk.start("first", HELLO)
     with clock.held(NOON + hours * HOUR):
         assert bool((await talk.start("second", HELLO)).episode_id) is is_opened
+
+
+@pytest.mark.parametrize(("later", "is_opened"), [(timedelta(seconds=1), False), (timedelta(minutes=2), True), (8760 * HOUR, True)])
+async def test_15_one_that_began_later_is_no_duplicate_unless_they_begin_at_once(talk: Talk, later: timedelta, is_opened: bool) -> None:
+    with clock.held(NOON):
+        await talk.start("first", HELLO)
+        assert bool((await talk.start("imported", HELLO, at=NOON - later)).episode_id) is is_opened
+
+
+def test_the_48_hours_before_the_first_moment_there_is_are_none() -> None:
+    first = datetime.fromisoformat("0001-01-01T00:00:00+00:00")
+    assert clock.earlier(first, opening.DUPLICATE_WINDOW) == clock.earlier(first + HOUR, opening.DUPLICATE_WINDOW) == first
+    assert clock.earlier(first + 49 * HOUR, opening.DUPLICATE_WINDOW) == first + HOUR
+    assert clock.earlier(datetime.fromisoformat("0001-01-01T01:00:00-05:00"), 2 * HOUR) == first + 4 * HOUR
+
+
+async def test_the_first_conversation_there_can_be_is_kept_as_any_other(talk: Talk) -> None:
+    began = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    assert (await talk.turn("chat", HELLO, used=["search"], at=began)).started_at == began
+    assert (await talk.start("other", HELLO, at=began)).episode_id is None, "it is a duplicate of the first"
+    ended = await talk.end("chat", at=began)
+    assert ended.episode is not None
+    assert (ended.became, ended.episode.started_at, ended.episode.ended_at) == ("closed", began, began)
 
 
 async def test_what_was_put_aside_makes_no_duplicates(talk: Talk) -> None:
@@ -391,6 +419,11 @@ async def test_odd_text_is_kept_as_far_as_postgres_takes_it(talk: Talk, said: st
         ({"turn_id": "\udfff"}, "the turn"),
         ({"at": datetime.fromisoformat("2026-03-01T00:00:00")}, "has no time zone"),
         ({"at": datetime.fromisoformat("0001-01-01T00:00:00+14:00")}, "outside the years"),
+        (
+            {"at": datetime.fromisoformat("0001-01-01T00:00:00+00:00")},
+            "lies before 1970, so nobody set it, most likely; leave the time out",
+        ),
+        ({"at": datetime.fromisoformat("1969-12-31T23:59:59+00:00")}, "lies before 1970"),
         ({"said": "a" * (2**20 + 1)}, "1,048,577 characters and the limit is 1,048,576"),
         ({"frame": "x" * 1001}, "the frame has 1,001 characters"),
     ],
@@ -451,10 +484,18 @@ async def test_a_session_that_was_never_reported_is_not_ended(talk: Talk) -> Non
 async def test_ending_twice_publishes_once_and_says_so(talk: Talk) -> None:
     await talk.turn("chat")
     await talk.turn("chat")
-    first, again = await asyncio.gather(talk.end("chat"), talk.end("chat", reflection="Too late."))
+    first, again = await asyncio.gather(*(talk.end("chat", reflection="Ask first.", outcome="partial") for _ in range(2)))
     assert sorted([first.became, again.became]) == ["closed", "ended_before"]
     assert again.episode == first.episode
     assert len(await talk.letters()) == 1
+
+
+@pytest.mark.parametrize("late", [{"reflection": "Too late."}, {"outcome": "failure"}])
+async def test_a_lesson_that_comes_after_the_end_is_not_kept_and_the_answer_says_so(talk: Talk, late: dict[str, str]) -> None:
+    await talk.turn("chat", used=["search"])
+    first = await talk.end("chat", reflection="Ask first.")
+    again = await talk.end("chat", **late)
+    assert (again.became, again.episode) == ("not_kept", first.episode)
 
 
 async def test_the_workers_sweep_publishes_that_it_closed(talk: Talk, redis: Redis) -> None:
@@ -517,9 +558,14 @@ async def test_a_session_that_is_heard_of_again_is_not_given_up(silent: Talk, mo
         assert await sessions.close_silent(silent.tools) == []
 
 
-async def test_one_session_that_cannot_be_ended_does_not_keep_the_others(silent: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", [1, 2, 100])
+async def test_sessions_that_cannot_be_ended_do_not_keep_the_others_however_many_they_are(
+    silent: Talk, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
     with clock.held(NOON):
         await silent.turn("broken", "Hello", used=["search"])
+        await silent.turn("broken too", "Hello", used=["search"], at=NOON - 100 * HOUR)
+    with clock.held(NOON + timedelta(seconds=1)):
         await silent.turn("sound", "Bye", used=["search"])
     closing = ending.closing
 
@@ -529,9 +575,18 @@ async def test_one_session_that_cannot_be_ended_does_not_keep_the_others(silent:
         return closing(episode)
 
     monkeypatch.setattr(ending, "closing", closing_sound)
+    monkeypatch.setattr(sessions, "SILENT_AT_ONCE", page)
     with clock.held(NOON + 2 * HOUR):
-        assert [one.session.session_id for one in await sessions.close_silent(silent.tools)] == ["sound"]
+        assert [one.session.session_id for one in await sessions.close_silent(silent.tools, limit=page)] == ["sound"]
     assert (await silent.session("broken")).ended_at is None
+
+
+async def test_no_more_silent_sessions_are_ended_at_once_than_asked_for(silent: Talk) -> None:
+    with clock.held(NOON):
+        for number in range(3):
+            await silent.turn(f"chat {number}", f"Question {number}", used=["search"])
+    with clock.held(NOON + 2 * HOUR):
+        assert [len(await sessions.close_silent(silent.tools, limit=2)) for _ in range(3)] == [2, 1, 0]
 
 
 async def test_an_old_conversation_that_is_reported_today_is_not_silent(silent: Talk) -> None:
@@ -548,12 +603,39 @@ async def test_a_session_that_was_given_up_still_takes_the_lesson_it_was_owed_on
         await silent.turn("chat", used=["search"])
     with clock.held(NOON + 2 * HOUR):
         await sessions.close_silent(silent.tools)
-        for _ in range(2):
-            ended = await silent.end("chat", reflection="Ask first.", outcome="failure")
-    assert ended.became == "ended_before"
+        bare = await silent.end("chat")
+        ended = await silent.end("chat", reflection="Ask first.", outcome="failure")
+        again = await silent.end("chat", reflection="Ask first.", outcome="failure")
+        other = await silent.end("chat", reflection="Another.")
+    assert [one.became for one in (bare, ended, again, other)] == ["ended_before", "amended", "ended_before", "not_kept"]
     assert ended.episode is not None
     assert (ended.episode.lessons_learned, ended.episode.outcome, ended.session.ending) == (("Ask first.",), "failure", "ended")
+    assert again.episode == other.episode == ended.episode
     assert len(await silent.letters()) == 1
+
+
+async def test_a_session_that_was_given_up_without_an_episode_gets_one_for_its_lesson(silent: Talk, embedder: ScriptedEmbedder) -> None:
+    with clock.held(NOON):
+        await skipped(silent, embedder)
+    with clock.held(NOON + 2 * HOUR):
+        await sessions.close_silent(silent.tools)
+        late = await silent.end("second", outcome="failure")
+        ended = await silent.end("second", reflection="Ask first.", outcome="failure")
+        again = await silent.end("second", reflection="Ask first.", outcome="failure")
+    assert [one.became for one in (late, ended, again)] == ["not_kept", "amended", "ended_before"]
+    episode = await silent.episode("second")
+    assert episode is not None
+    assert (episode.lessons_learned, episode.outcome, episode.active) == (("Ask first.",), "failure", False)
+    assert ended.episode == again.episode == episode
+    assert (await silent.session("second")).ended_at == NOON
+
+
+async def test_a_session_that_ends_without_an_episode_gets_one_for_its_lesson(talk: Talk, embedder: ScriptedEmbedder) -> None:
+    await skipped(talk, embedder)
+    ended = await talk.end("second", reflection="They only greeted.")
+    assert (ended.became, ended.episode) == ("put_aside", await talk.episode("second"))
+    assert ended.episode is not None
+    assert ended.episode.lessons_learned == ("They only greeted.",)
 
 
 async def test_after_a_long_silence_an_answer_begins_the_session_anew(silent: Talk) -> None:
@@ -566,6 +648,113 @@ async def test_after_a_long_silence_an_answer_begins_the_session_anew(silent: Ta
         ended = await silent.end("chat")
     assert ended.episode is not None
     assert (ended.became, ended.episode.opening) == ("closed", None)
+
+
+# ── an episode that its agent closed while the session was open ───────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def mind() -> WritingMind:
+    return WritingMind()
+
+
+@pytest.fixture
+def summarizer(kit: Kit, redis: Redis, mind: WritingMind) -> Bench:
+    kit = replace(kit, mind=mind)
+    return Bench(Life(workers.table()["episode_summarizer"], kit, redis, "by-hand", workers.consumers()), kit, redis)
+
+
+async def close(talk: Talk, session_id: str, summarizer: Bench, **over: Any) -> Episode:
+    """What its agent publishes of a session's episode, summarised; gives that as it is then."""
+    episode = await talk.episode(session_id)
+    assert episode is not None
+    own = {"outcome": "failure", "lessons_learned": ["Ask first."], "turn_count": 9, "tool_count": 7, "occurred_at": clock.now()} | over
+    await summarizer.work(an_episode_closed(agent_id="a", episode_id=episode.episode_id, started_at=episode.started_at, **own))
+    closed = await talk.episode(session_id)
+    assert closed is not None
+    return closed
+
+
+@pytest.mark.parametrize("used", [[], ["search"]], ids=["too little", "more"])
+@pytest.mark.parametrize("is_given_up", [True, False], ids=["given up", "ended"])
+async def test_what_a_summarised_episode_has_is_kept_when_its_session_ends(
+    silent: Talk, summarizer: Bench, used: list[str], is_given_up: bool
+) -> None:
+    with clock.held(NOON):
+        await silent.turn("chat", used=used)
+        closed = await close(silent, "chat", summarizer)
+    assert (closed.written_by, closed.outcome) == ("mind", "failure")
+    with clock.held(NOON + 2 * HOUR):
+        (ended,) = await sessions.close_silent(silent.tools) if is_given_up else [await silent.end("chat")]
+    assert (ended.became, ended.letters) == ("closed_before", ())
+    assert ended.session.ended_at == (NOON if is_given_up else NOON + 2 * HOUR)
+    assert ended.episode == await silent.episode("chat") == replace(closed, recorded_at=NOON + 2 * HOUR)
+    assert (closed.lessons_learned, closed.turn_count, closed.tool_count) == (("Ask first.", "Ask for the date first."), 9, 7)
+
+
+async def test_what_the_end_says_is_added_to_what_a_summarised_episode_has(talk: Talk, summarizer: Bench) -> None:
+    with clock.held(NOON):
+        await talk.turn("chat", used=["search"])
+        await close(talk, "chat", summarizer, turn_count=0, tool_count=0)
+        ended = [await talk.end("chat", reflection="Ask first.", outcome="partial")]
+        await talk.turn("other", "My tests fail.", used=["search"])
+        await close(talk, "other", summarizer)
+        ended.append(await talk.end("other", reflection="Look twice."))
+    one, other = (each.episode for each in ended)
+    assert one is not None
+    assert other is not None
+    assert (one.outcome, one.lessons_learned) == ("partial", ("Ask first.", "Ask for the date first."))
+    assert (one.turn_count, one.tool_count, one.ended_at) == (1, 1, NOON)
+    assert (other.outcome, other.lessons_learned) == ("failure", ("Ask first.", "Ask for the date first.", "Look twice."))
+
+
+async def test_an_episode_that_its_agent_closed_and_that_waits_for_its_summary_is_not_put_aside(
+    talk: Talk, summarizer: Bench, mind: WritingMind
+) -> None:
+    with clock.held(NOON):
+        await talk.turn("chat")
+        mind.broken = MindAway("busy")
+        closed = await close(talk, "chat", summarizer)
+        ended = await talk.end("chat")
+    assert (closed.ended_at, closed.settled_by) == (NOON, None)
+    assert (ended.became, ended.episode) == ("closed", closed)
+    assert [event.outcome for event in await talk.letters()] == ["failure"]
+
+
+@pytest.mark.parametrize("how", ["said later", "reported later"])
+async def test_what_is_said_after_the_summary_is_in_a_new_one(talk: Talk, summarizer: Bench, mind: WritingMind, how: str) -> None:
+    with clock.held(NOON):
+        await talk.turn("chat", "I live in Oslo.")
+        closed = await close(talk, "chat", summarizer)
+    with clock.held(NOON + HOUR):
+        await talk.turn("chat", "I only drink green tea.", at=NOON + HOUR if how == "said later" else NOON)
+        ended = await talk.end("chat", at=NOON + HOUR if how == "said later" else NOON)
+    assert ended.became == "closed_again"
+    assert ended.episode is not None
+    assert (ended.episode.summary, ended.episode.settled_by) == (closed.summary, None), "it has its summary until there is another"
+    assert ended.episode.ended_at == (NOON + HOUR if how == "said later" else NOON)
+    mind.fields["summary"] = "Maria also drinks tea."
+    await summarizer.work(*await talk.letters())
+    anew = await talk.episode("chat")
+    assert anew is not None
+    assert (anew.summary, anew.written_by, anew.model, anew.outcome) == ("Maria also drinks tea.", "mind", "scripted", "failure")
+    assert [one.content for one in mind.put[-1].about.utterances if one.speaker == "user"] == ["I live in Oslo.", "I only drink green tea."]
+
+
+async def test_a_summary_that_came_with_the_event_stays_though_the_session_went_on(
+    talk: Talk, summarizer: Bench, mind: WritingMind
+) -> None:
+    with clock.held(NOON):
+        await talk.turn("chat", "I live in Oslo.")
+        await close(talk, "chat", summarizer, summary="She moved.")
+    with clock.held(NOON + HOUR):
+        await talk.turn("chat", "I only drink green tea.")
+        assert (await talk.end("chat")).became == "closed_again"
+    await summarizer.work(*await talk.letters())
+    episode = await talk.episode("chat")
+    assert episode is not None
+    assert (episode.summary, episode.written_by) == ("She moved.", "producer")
+    assert "I only drink green tea." in [one.content for one in mind.put[-1].about.utterances], "its facts are asked for"
 
 
 # ── small talk, and what brings it back ───────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
 """What an agent decided is kept; what reads like a status report is kept too, and marked."""
 
-import uuid
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,13 +8,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from events import DecisionRecorded
-from store import decisions
-from store.decisions import Decision
 from tests import factories
 from tests.factories import NOON
 from tests.workers.conftest import Bench
+from tests.workers.kept import DECISION, decision
+from workers.runtime.streams import Entry
 
-DECISION = uuid.UUID(int=7)
 CHOSE = "Postgres with pgvector rather than a separate vector database"
 REPORT = "Status update: completed and confirmed"
 
@@ -26,11 +25,6 @@ def recorder(bench: Callable[[str], Bench]) -> Bench:
 
 def recorded(**over: Any) -> DecisionRecorded:
     return factories.a_decision_recorded(**({"agent_id": "agent-1", "decision_id": DECISION, "description": CHOSE} | over))
-
-
-async def _decision(bench: Bench, agent: str = "agent-1") -> Decision | None:
-    async with bench.kit.database.read([agent]) as db:
-        return await decisions.get(db, agent, DECISION)
 
 
 async def test_everything_that_was_said_is_kept_with_its_line_for_recall(recorder: Bench) -> None:
@@ -47,8 +41,7 @@ async def test_everything_that_was_said_is_kept_with_its_line_for_recall(recorde
     }
     event = recorded(**said)
     await recorder.work(event)
-    kept = await _decision(recorder)
-    assert kept is not None
+    kept = await decision(recorder)
     assert {name: getattr(kept, name) for name in said} == said
     assert kept.brief == f"{CHOSE} [success] [85% confidence] — Pattern: Unify to reduce surface area"
     assert (kept.description, kept.noise, kept.decided_at, kept.recorded_by) == (CHOSE, None, NOON, event.event_id)
@@ -59,8 +52,7 @@ async def test_everything_that_was_said_is_kept_with_its_line_for_recall(recorde
 async def test_noise_is_warned_about_and_never_blocked(recorder: Bench) -> None:
     with capture_logs() as logs:
         await recorder.work(recorded(description=REPORT))
-    kept = await _decision(recorder)
-    assert kept is not None
+    kept = await decision(recorder)
     assert kept.noise == "4 of its 5 words tell of progress (completed, confirmed, status, update), and no reason is given"
     (warning,) = [log for log in logs if log["event"] == "decision.doubted"]
     assert (warning["log_level"], warning["description"], warning["reason"]) == ("warning", REPORT, kept.noise)
@@ -70,8 +62,7 @@ async def test_noise_is_warned_about_and_never_blocked(recorder: Bench) -> None:
 
 async def test_an_empty_description_is_noise_and_kept(recorder: Bench) -> None:
     await recorder.work(recorded(description="", reasons=("because",)))
-    kept = await _decision(recorder)
-    assert kept is not None
+    kept = await decision(recorder)
     assert (kept.noise, kept.brief) == ("it says nothing", "[50% confidence]")
 
 
@@ -79,8 +70,7 @@ async def test_the_same_again_is_known_and_changes_nothing(recorder: Bench) -> N
     event = recorded()
     await recorder.work(event, event, event.model_copy(update={"event_id": "another"}))
     assert await recorder.outcomes() == ["recorded", "skipped"]
-    kept = await _decision(recorder)
-    assert kept is not None
+    kept = await decision(recorder)
     assert kept.recorded_by == event.event_id
 
 
@@ -99,9 +89,16 @@ async def test_something_else_under_a_known_id_is_parked_naming_it(recorder: Ben
     assert told in (parked.reason or "")
     assert f"decision {DECISION}" in (parked.reason or "")
     assert CHOSE in (parked.reason or "")
-    kept = await _decision(recorder)
-    assert kept is not None
+    kept = await decision(recorder)
     assert (kept.description, kept.reasons) == (CHOSE, ())
+
+
+async def test_something_else_without_an_event_id_is_parked_too_and_the_same_has_one_effect(recorder: Bench) -> None:
+    for number, reasons in enumerate((["speed"], ["speed"], ["size"]), 1):
+        body = {"agent_id": "agent-1", "decision_id": str(DECISION), "description": CHOSE, "reasons": reasons}
+        await recorder.life.work([Entry(f"1772366400000-{number}", {b"data": json.dumps(body).encode()})])
+    assert await recorder.outcomes() == ["recorded", "parked"]
+    assert (await decision(recorder)).reasons == ("speed",)
 
 
 async def test_what_came_of_it_is_no_part_of_what_was_decided(recorder: Bench) -> None:
@@ -111,8 +108,6 @@ async def test_what_came_of_it_is_no_part_of_what_was_decided(recorder: Bench) -
 
 async def test_two_agents_may_use_one_id(recorder: Bench) -> None:
     await recorder.work(recorded(), recorded(agent_id="agent-2", description=REPORT))
-    mine, theirs = await _decision(recorder), await _decision(recorder, "agent-2")
-    assert mine is not None
-    assert theirs is not None
+    mine, theirs = await decision(recorder), await decision(recorder, "agent-2")
     assert (mine.description, mine.noise) == (CHOSE, None)
     assert (theirs.description, theirs.agent_id) == (REPORT, "agent-2")

@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 from events import DecisionReviewed
-from store import decisions
-from store.decisions import Decision
 from tests import factories
 from tests.factories import NOON
 from tests.workers.conftest import Bench
-
-DECISION = uuid.UUID(int=7)
+from tests.workers.kept import DECISION, decision, keep_decision
 
 
 @pytest.fixture
@@ -29,24 +26,11 @@ def a_review(hours: int = 1, **over: Any) -> DecisionReviewed:
     return factories.a_decision_reviewed(**(fields | over))
 
 
-async def _keep(bench: Bench, **over: Any) -> None:
-    decision = factories.a_decision(**({"agent_id": "agent-1", "decision_id": DECISION, "pattern": "Fewer parts"} | over))
-    async with bench.kit.database.write([decision.agent_id]) as db:
-        await decisions.put(db, decision)
-
-
-async def _decision(bench: Bench, agent: str = "agent-1") -> Decision:
-    async with bench.kit.database.read([agent]) as db:
-        found = await decisions.get(db, agent, DECISION)
-    assert found is not None
-    return found
-
-
 async def test_a_review_updates_outcome_note_and_line(reviewer: Bench) -> None:
-    await _keep(reviewer)
+    await keep_decision(reviewer)
     event = a_review(outcome="partial", note="Slow for vectors.")
     await reviewer.work(event, event)
-    kept = await _decision(reviewer)
+    kept = await decision(reviewer)
     assert (kept.outcome, kept.outcome_note) == ("partial", "Slow for vectors.")
     assert kept.brief == "Postgres, not SQLite [partial] [80% confidence] — Pattern: Fewer parts"
     assert (kept.reviewed_at, kept.reviewed_by, kept.recorded_by) == (event.occurred_at, event.event_id, event.event_id)
@@ -55,7 +39,7 @@ async def test_a_review_updates_outcome_note_and_line(reviewer: Bench) -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 async def test_every_order_of_the_same_reviews_ends_in_the_same_decision(reviewer: Bench, order: tuple[int, ...]) -> None:
-    await _keep(reviewer)
+    await keep_decision(reviewer)
     reviews = [
         a_review(1, event_id="a", outcome="success", note="It holds."),
         a_review(2, event_id="b", outcome="failure", note="It broke."),
@@ -63,13 +47,13 @@ async def test_every_order_of_the_same_reviews_ends_in_the_same_decision(reviewe
     ]
     for at in order:
         await reviewer.work(reviews[at])
-    kept = await _decision(reviewer)
+    kept = await decision(reviewer)
     assert (kept.outcome, kept.outcome_note, kept.reviewed_by) == ("partial", "Half of it broke.", "c")
     assert kept.brief == "Postgres, not SQLite [partial] [80% confidence] — Pattern: Fewer parts"
 
 
 async def test_what_an_outdated_review_said_is_in_its_receipt(reviewer: Bench) -> None:
-    await _keep(reviewer)
+    await keep_decision(reviewer)
     await reviewer.work(a_review(2, outcome="failure"), a_review(1, outcome="success", note="It holds."))
     _, outdated = await reviewer.receipts()
     assert outdated.outcome == "outdated"
@@ -78,25 +62,25 @@ async def test_what_an_outdated_review_said_is_in_its_receipt(reviewer: Bench) -
 
 
 async def test_an_outcome_it_was_recorded_with_stands_against_an_older_review_and_pending_does_not(reviewer: Bench) -> None:
-    await _keep(reviewer, outcome="success")
+    await keep_decision(reviewer, outcome="success")
     await reviewer.work(a_review(-1, outcome="failure"))
-    assert (await _decision(reviewer)).outcome == "success"
-    await _keep(reviewer, outcome="pending")
+    assert (await decision(reviewer)).outcome == "success"
+    await keep_decision(reviewer, outcome="pending")
     await reviewer.work(a_review(-1, outcome="failure"))
-    assert (await _decision(reviewer)).outcome == "failure"
+    assert (await decision(reviewer)).outcome == "failure"
 
 
 async def test_a_review_that_overtook_its_decision_is_applied_once_it_is_there(reviewer: Bench) -> None:
     await reviewer.work(a_review())
     assert await reviewer.outcomes() == [], "it waits"
-    await _keep(reviewer)
+    await keep_decision(reviewer)
     await reviewer.work_alone()
-    assert (await _decision(reviewer)).outcome == "success"
+    assert (await decision(reviewer)).outcome == "success"
     assert await reviewer.outcomes() == ["reviewed"]
 
 
 async def test_a_review_of_what_is_never_recorded_is_parked_saying_what_to_do_and_its_neighbours_go_on(reviewer: Bench) -> None:
-    await _keep(reviewer)
+    await keep_decision(reviewer)
     await reviewer.work(a_review(decision_id=uuid.UUID(int=8)), a_review())
     assert await reviewer.outcomes() == ["reviewed"]
     await reviewer.work_alone()
@@ -107,8 +91,8 @@ async def test_a_review_of_what_is_never_recorded_is_parked_saying_what_to_do_an
 
 
 async def test_another_agents_decision_cannot_be_reviewed(reviewer: Bench) -> None:
-    await _keep(reviewer, agent_id="agent-2")
+    await keep_decision(reviewer, agent_id="agent-2")
     await reviewer.work(a_review(outcome="failure"))
     await reviewer.work_alone()
     assert await reviewer.outcomes() == ["parked"]
-    assert (await _decision(reviewer, "agent-2")).outcome == "pending"
+    assert (await decision(reviewer, "agent-2")).outcome == "pending"

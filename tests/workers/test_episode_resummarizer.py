@@ -24,7 +24,9 @@ from tests.workers.episodes import (
     learned,
     rows,
     unsettled,
+    waiting,
 )
+from workers.episodes.settling import UNREAD_AT_ONCE
 from workers.runtime.worker import Kit
 
 
@@ -83,11 +85,36 @@ async def test_an_episode_read_again_waits_with_the_summary_it_has_while_the_min
     assert (await episode(kit, event)).written_by == "mind"
 
 
-async def test_without_a_mind_nothing_is_read_again_and_an_unknown_episode_is_parked(
-    summarizer: Bench, resummarizer: Bench, kit: Kit
+async def test_where_there_is_no_mind_it_waits_for_a_process_that_has_one_and_an_unknown_episode_is_parked(
+    summarizer: Bench, resummarizer: Bench, kit: Kit, mind: WritingMind
 ) -> None:
+    """While workers are replaced one by one, some have a mind and some have none yet."""
     event = closed()
     await without_a_mind(summarizer, kit, event)
     resummarizer.life.kit = replace(kit, mind=OfflineMind())
     await resummarizer.work(unsettled(event.episode_id), unsettled(an_id()))
-    assert sorted(await resummarizer.outcomes()) == ["parked", "skipped"]
+    assert await resummarizer.outcomes() == ["parked"]
+    [why] = await waiting(kit)
+    assert "set ANTHROPIC_API_KEY there" in str(why)
+    await Later(resummarizer, mind=mind).resume()
+    assert (await episode(kit, event)).written_by == "mind"
+
+
+async def test_a_title_that_came_with_an_episode_stays_when_a_mind_writes_its_summary(
+    summarizer: Bench, resummarizer: Bench, kit: Kit
+) -> None:
+    event = closed(title="The move")
+    await without_a_mind(summarizer, kit, event)
+    await resummarizer.work(unsettled(event.episode_id))
+    row = await episode(kit, event)
+    assert (row.title, row.summary, row.written_by) == ("The move", SUMMARY, "mind")
+
+
+async def test_each_unread_episode_is_announced_to_a_mind_once_and_none_keeps_the_others_waiting(summarizer: Bench, kit: Kit) -> None:
+    await without_a_mind(summarizer, kit, *(closed(f"User: This is number {number}.") for number in range(UNREAD_AT_ONCE + 5)))
+    announced = []
+    for number in range(3):
+        await summarizer.work(closed(f"User: And number {number}."))
+        announced.append([one["episode_id"] for one in await summarizer.published("episode_unsettled")])
+    assert [len(some) for some in announced] == [UNREAD_AT_ONCE, UNREAD_AT_ONCE + 5, UNREAD_AT_ONCE + 5]
+    assert len(set(announced[-1])) == UNREAD_AT_ONCE + 5

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from events import EpisodeClosed
+from events import EpisodeClosed, EpisodeUnsettled
 from nous import clock
 from nous.errors import Outage
 from nous.fence import recalled
 from providers.mind import MindAway, NoAnswer, Question
-from store import decisions, episodes, sessions
+from store import decisions, episodes, sessions, writings
 from tests.conftest import until
 from tests.factories import NOON, a_decision, a_session, a_turn, an_episode, an_id
 from tests.store.conftest import run
@@ -185,6 +185,21 @@ async def test_a_summary_without_a_title_gets_one_and_stays(summarizer: Bench, k
     assert row.lessons_learned == ("Its lesson.", "Ask for the date first.")
 
 
+async def test_what_was_said_may_come_after_the_summary_and_is_read_then(
+    summarizer: Bench, resummarizer: Bench, kit: Kit, mind: WritingMind
+) -> None:
+    event = closed(None, summary="We spoke.")
+    await summarizer.work(event)
+    assert (await episode(kit, event)).model is None, "nobody has read anything"
+    await summarizer.work(closed(episode_id=event.episode_id), closed(f"{TALK}!", episode_id=event.episode_id))
+    assert await summarizer.outcomes() == ["kept", "linked", "skipped"]
+    assert (await episode(kit, event)).detail == TALK
+    await resummarizer.work(*map(EpisodeUnsettled.model_validate, await summarizer.published("episode_unsettled")))
+    row = await episode(kit, event)
+    assert (row.summary, row.written_by, row.model) == ("We spoke.", "producer", "scripted")
+    assert [fact["content"] for fact in await learned(resummarizer)] == sorted(one["content"] for one in mind.facts)
+
+
 async def test_a_summary_that_comes_without_a_transcript_is_kept(summarizer: Bench, kit: Kit, mind: WritingMind) -> None:
     event = closed(None, summary="They agreed on May 3. And more.")
     await summarizer.work(event)
@@ -240,7 +255,7 @@ async def test_a_second_closing_links_the_decisions_it_names_anew(summarizer: Be
 
 
 async def test_two_closings_at_once_in_two_processes_ask_once_and_settle_once(
-    summarizer: Bench, kit: Kit, mind: WritingMind, redis: Redis
+    summarizer: Bench, kit: Kit, mind: WritingMind, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = closed()
     other = Bench(Later(summarizer).life, kit, redis)
@@ -250,11 +265,23 @@ async def test_two_closings_at_once_in_two_processes_ask_once_and_settle_once(
         for bench, name in ((summarizer, "first"), (other, "second"), (other, "third"))
     ]
 
+    found_asked = []
+    asked_until = writings.asked_until
+
+    async def looked_at(*asked: Any) -> Any:
+        found_asked.append(await asked_until(*asked))
+        return found_asked[-1]
+
+    monkeypatch.setattr(writings, "asked_until", looked_at)
+
     async def is_asked() -> bool:
         return bool(mind.put)
 
+    async def are_listening() -> bool:
+        return sum(lease is not None for lease in found_asked) >= 2
+
     await until(is_asked, what="a question")
-    await asyncio.sleep(0.2)
+    await until(are_listening, what="the others have found it asked")
     mind.gate.set()
     await asyncio.gather(*working)
     assert len(mind.put) == 1
@@ -266,6 +293,29 @@ async def test_two_closings_at_once_in_two_processes_ask_once_and_settle_once(
 
 def replace_id(event: EpisodeClosed, event_id: str) -> EpisodeClosed:
     return event.model_copy(update={"event_id": event_id})
+
+
+async def test_what_is_said_while_a_mind_reads_is_in_the_summary_too(summarizer: Bench, kit: Kit, mind: WritingMind) -> None:
+    """The agent closed its episode itself, and its session went on and ended meanwhile."""
+    row = await reported(kit, ("user", OSLO))
+    mind.gate = asyncio.Event()
+    working = asyncio.create_task(summarizer.work(closed(None, episode_id=row.episode_id)))
+
+    async def is_asked() -> bool:
+        return bool(mind.put)
+
+    await until(is_asked, what="a question")
+    async with kit.database.write([AGENT]) as db:
+        session = await sessions.get(db, AGENT, row.session_key)
+        assert session is not None
+        await sessions.add_turn(db, a_turn(session, position=2, content=TEA))
+        await episodes.put(db, replace(row, turn_count=2))
+    mind.gate.set()
+    await working
+    assert await summarizer.outcomes() == []
+    await Later(summarizer).resume()
+    assert await summarizer.outcomes() == ["summarized"]
+    assert {DRINKS["content"], LIVES["content"]} <= {fact["content"] for fact in await learned(summarizer)}
 
 
 async def test_two_closings_in_one_page_settle_once(summarizer: Bench, mind: WritingMind) -> None:
@@ -340,7 +390,7 @@ async def test_a_superseded_fact_does_not_come_back_from_the_unchanged_episode(
     await deduplicated(memory)
     assert [fact.content for fact in await memory.facts() if fact.active] == [bergen]
     async with kit.database.write([AGENT]) as db:
-        await episodes.put(db, replace(await episode(kit, event), model=None, written_by="extract"))
+        await episodes.put(db, replace(await episode(kit, event), model=None, written_by="extract", title=OSLO))
     mind.facts.append(a_fact(other_words, OSLO))
     mind.fields |= {"title": "It is read by another mind"}
     await forget_answers(kit)
@@ -513,35 +563,45 @@ async def test_an_embedder_that_is_away_is_waited_for_and_the_answer_is_not_paid
     assert len(mind.put) == 1
 
 
-async def test_twenty_episodes_are_in_flight_at_once_with_no_more_questions_than_are_allowed(
+async def test_episodes_worked_side_by_side_ask_no_more_at_once_than_is_allowed(summarizer: Bench, kit: Kit, mind: WritingMind) -> None:
+    """Of all of them together: whoever asks has looked at the budget just before."""
+    summarizer.life.kit = replace(kit, settings=kit.settings.model_copy(update={"mind_concurrency": 3}))
+    mind.gate = asyncio.Event()
+    working = [asyncio.create_task(summarizer.work(closed(f"User: number {number}."))) for number in range(12)]
+
+    async def are_asked() -> bool:
+        return mind.at_once == 3 and len(await rows(kit, "SELECT 1 FROM bus.writings")) == 3
+
+    await until(are_asked, what="three questions")
+    mind.gate.set()
+    await asyncio.gather(*working)
+    assert mind.most_at_once == 3
+    assert await summarizer.outcomes() == ["summarized"] * 12
+
+
+async def test_an_agent_s_budget_is_overrun_by_no_more_than_the_questions_on_their_way(
     summarizer: Bench, kit: Kit, mind: WritingMind
 ) -> None:
-    summarizer.life.kit = replace(kit, settings=kit.settings.model_copy(update={"mind_concurrency": 20}))
-    mind.gate = asyncio.Event()
-    working = asyncio.create_task(summarizer.work(*(closed(f"User: number {number}.") for number in range(40))))
-
-    async def are_in_flight() -> bool:
-        return mind.at_once == 20
-
-    await until(are_in_flight, what="twenty questions")
-    mind.gate.set()
-    await working
-    assert mind.most_at_once == 20
-    assert await summarizer.outcomes() == ["summarized"] * 40
+    changes = {"mind_concurrency": 2, "mind_agent_tokens_per_hour": 110}  # a question costs as much
+    summarizer.life.kit = replace(kit, settings=kit.settings.model_copy(update=changes))
+    await asyncio.gather(*(summarizer.work(closed(f"User: number {number}.")) for number in range(12)))
+    assert len(mind.put) <= 2
+    assert len(await waiting(kit)) == 12 - len(mind.put)
 
 
 # ── of whom nobody knows ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("transcript", [None, TALK])
-async def test_a_wrong_agent_for_an_existing_episode_is_parked_with_the_owner_s_name(
+async def test_a_wrong_agent_for_an_existing_episode_is_parked_and_nobody_is_told_whose_it_is(
     summarizer: Bench, kit: Kit, mind: WritingMind, transcript: str | None
 ) -> None:
     row = await reported(kit, ("user", OSLO))
     await summarizer.work(closed(transcript, episode_id=row.episode_id, agent_id="agent-2"))
     [receipt] = await summarizer.receipts("agent-2")
     assert receipt.ending == "parked"
-    assert "is agent 'agent-1''s" in (receipt.reason or "")
+    assert "is another agent's" in (receipt.reason or "")
+    assert "agent-1" not in (receipt.reason or "")
     assert mind.put == []
     assert await rows(kit, "SELECT agent_id, ended_at FROM heart.episodes") == [(AGENT, None)]
 

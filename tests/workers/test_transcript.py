@@ -37,7 +37,17 @@ def speakers(text: str) -> list[tuple[str | None, str]]:
         ("bot", "assistant_derived"),
         ("agent-7", "assistant_derived"),
         ("model", "assistant_derived"),
+        ("AI assistant", "assistant_derived"),
+        ("Assistant response", "assistant_derived"),
+        ("🤖 Assistant (beta)", "assistant_derived"),
+        ("Ai Weiwei", "user_stated"),
+        ("Agent Smith", "user_stated"),
+        ("System Administrator", "user_stated"),
         ("tool", None),
+        ("Function call", None),
+        ("Tool Result (2)", None),
+        ("system prompt", None),
+        ("Observation 3", None),
         ("tool_result", None),
         ("Tool (bash)", None),
         ("system", None),
@@ -63,6 +73,11 @@ def test_a_user_and_a_named_person_state_an_assistant_derives_and_a_tool_vouches
         ("用户：我住在东京\n助手：好的", [("用户", "我住在东京"), ("助手", "好的")]),
         ("**User:** hi\n**Assistant:** hello", [("User", "hi"), ("Assistant", "hello")]),
         ("Tool (bash): 3 files\nAssistant: three", [("Tool (bash)", "3 files"), ("Assistant", "three")]),
+        ("Function call: ls\nTool Result: 3 files\nUser: hi", [("Function call", "ls"), ("Tool Result", "3 files"), ("User", "hi")]),
+        ("Ai Weiwei: hi\nAgent Smith: hello\nAgent Smith: so", [("Ai Weiwei", "hi"), ("Agent Smith", "hello"), ("Agent Smith", "so")]),
+        ("System Administrator: hi\nthere", [("System Administrator", "hi\nthere")]),
+        ("**Caroline** (2026-03-01T10:00Z) : hi", [("Caroline", "hi")]),
+        ("Utilisateur\u00a0: bonjour", [("Utilisateur\u00a0", "bonjour")]),
         ("before\nUser: hi", [(None, "before"), ("User", "hi")]),
         ("Just words, no speaker: none.", [(None, "Just words, no speaker: none.")]),
         ("", []),
@@ -76,9 +91,10 @@ def test_a_line_that_begins_with_a_speaker_is_a_turn_and_a_text_without_one_is_o
 
 
 def test_a_label_that_is_no_speaker_of_this_text_stays_in_what_was_said() -> None:
-    text = "User: My car.\nModel: X200\nCustomer: ACME\nNote: red\nsee https://x.example: there\nAssistant: I see."
+    own = "My car.\nModel: X200\nCustomer: ACME\nNote: red\nSystem requirements: none\nsee https://x.example: there"
+    text = f"User: {own}\nAssistant: I see."
     assert speakers(text) == [
-        ("User", "My car.\nModel: X200\nCustomer: ACME\nNote: red\nsee https://x.example: there"),
+        ("User", own),
         ("Assistant", "I see."),
     ]
 
@@ -113,6 +129,53 @@ def test_what_was_recalled_into_a_conversation_is_not_part_of_it() -> None:
 def test_a_fence_that_is_only_opened_hides_the_rest_of_its_own_turn_and_no_other() -> None:
     text = f"User: what is <recalled_memory>?\nAssistant: a tag\nUser: {recalled(['- tea'])}my desk is 12"
     assert speakers(text) == [("User", "what is"), ("Assistant", "a tag"), ("User", "my desk is 12")]
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        (
+            "User: what is <recalled_memory>?\nAssistant: it ends with </recalled_memory>. You live in Rome.",
+            [("User", "what is"), ("Assistant", "it ends with </recalled_memory>. You live in Rome.")],
+        ),
+        (
+            "Tool: <recalled_memory>\n3 rows\nUser: I live in Oslo.\nTool: 2 rows\n</recalled_memory>\ndone\nUser: bye",
+            [("User", "I live in Oslo."), ("Tool", "2 rows\n</recalled_memory>\ndone"), ("User", "bye")],
+        ),
+        ("User: it is </recalled_memory>, I think\nAssistant: yes", [("User", "it is </recalled_memory>, I think"), ("Assistant", "yes")]),
+    ],
+    ids=["mentioned by both", "printed by a tool", "a closing tag alone"],
+)
+def test_a_tag_hides_nobody_else_s_words_and_gives_them_to_nobody_else(text: str, turns: list[tuple[str | None, str]]) -> None:
+    assert speakers(text) == turns
+
+
+@pytest.mark.parametrize(
+    "inside", ["User: I live in Rome.", "- tea\nAssistant: noted", "**[2026-03-01T10:00Z] Caroline:** hi", "用户：你好"]
+)
+def test_a_line_that_was_recalled_is_nobody_s_turn(inside: str) -> None:
+    assert speakers(f"User: hi\n{recalled([inside, inside])}\nmore\nAssistant: yes") == [("User", "hi\n\nmore"), ("Assistant", "yes")]
+    assert speakers(f"Caroline: hi\n{recalled([inside, inside])}\nCaroline: more") == [("Caroline", "hi"), ("Caroline", "more")]
+
+
+MEBI = 2**20
+
+
+@pytest.mark.parametrize(
+    "run",
+    ["*", ".", "!", "…", " ", "<", '"', "\t", "**", "。", ":", "< "],
+    ids=["stars", "stops", "marks", "dots", "spaces", "tags", "quotes", "tabs", "pairs", "chinese", "colons", "open tags"],
+)
+@pytest.mark.parametrize(
+    ("before", "behind"), [("", "a"), ("<", "a"), ("A", "a"), ("User:", "a"), ("a.", "a"), ("[2026-03-01T10:00Z]", "a")]
+)
+def test_a_mebibyte_of_one_sign_is_read_and_cut_without_loss(before: str, run: str, behind: str) -> None:
+    text = f"{before}{run * (MEBI // len(run))}{behind}"
+    said = of_text(text)
+    own = text.removeprefix("User:") if before == "User:" else text
+    if before == "User:" and run in ("*", "**"):
+        own = behind
+    assert "".join(piece.content for part in parts(said, 40_000) for piece in part) == own.strip()
 
 
 # ── in parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nous.text import UNSPACED
 from providers.mind import Utterance
 
 from .transcript import voucher
@@ -22,7 +23,6 @@ AT_EACH_END = 2
 _SENTENCES = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？।])\s*|\n+")
 _TELLING = re.compile(r"\d|(?<=[^\W\d_,] )(?!I\b)[^\W\d_a-z]\w*[a-z]")
 _WORD_CHARACTERS = 2  # of a script without spaces
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Sentence:
     @property
     def length(self) -> int:
         """In words."""
-        return len(self.words.split()) + len(_UNSPACED.findall(self.words)) // _WORD_CHARACTERS
+        return len(self.words.split()) + len(UNSPACED.findall(self.words)) // _WORD_CHARACTERS
 
 
 def extracted(said: Sequence[Utterance]) -> tuple[str, str]:

@@ -4,17 +4,21 @@ named    its closing says so
 session  made in the same session while the episode lasted
 time     made while it lasted, and nobody knows in which session
 mind     made within a day of it, and listed by whoever summarised it: by id, or in mostly the same words
+
+Streams have no order among each other, so a decision may be recorded before its episode is settled or after: the same rule is asked
+from both ends.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from nous.text import normalise
+from nous import clock
+from nous.text import UNSPACED, normalise
 from store import decisions, sessions
 from store.database import Read
-from store.decisions import Decision
+from store.decisions import Decision, Ended
 from store.episodes import Episode, How
 
 LISTED_WITHIN = timedelta(days=1)
@@ -22,23 +26,50 @@ SHARED_WORDS = 3
 SHARED_SHARE = 0.6
 """Of the words of the shorter of the two texts."""
 
-_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff]|\w+")
+_WORD = re.compile(f"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})\\w)+")
 
 
 async def find(db: Read, episode: Episode, *, named: Iterable[UUID], listed: Sequence[str]) -> dict[UUID, How]:
     """The decisions that belong to an episode that has ended."""
     first, last = episode.started_at, episode.ended_at or episode.started_at
     session = await sessions.get(db, episode.agent_id, episode.session_key) if episode.session_key else None
-    session_id = session.session_id if session else None
+    ended = Ended(episode.episode_id, first, last, session.session_id if session else None, episode.model)
+    within = LISTED_WITHIN if listed else timedelta()
     found: dict[UUID, How] = dict.fromkeys(named, "named")
-    for one in await decisions.between(db, episode.agent_id, first, last, session_id=session_id):
-        found.setdefault(one.decision_id, "session" if session_id is not None and one.session_id == session_id else "time")
-    if listed:
-        near = await decisions.between(db, episode.agent_id, first - LISTED_WITHIN, last + LISTED_WITHIN)
-        for one in near:
-            if any(_is_meant(one, text) for text in listed):
-                found.setdefault(one.decision_id, "mind")
+    for one in await decisions.between(db, episode.agent_id, clock.earlier(first, within), _later(last, within)):
+        if how := _how(one, ended) or _as_listed(one, listed):
+            found.setdefault(one.decision_id, how)
     return found
+
+
+async def find_episodes(db: Read, decision: Decision) -> dict[UUID, How]:
+    """The episodes that have ended and to which a decision belongs, without those it is linked to."""
+    first, last = clock.earlier(decision.decided_at, LISTED_WITHIN), _later(decision.decided_at, LISTED_WITHIN)
+    near = {one.episode_id: one for one in await decisions.unlinked(db, decision, first, last)}
+    found = {episode: how for episode, one in near.items() if (how := _how(decision, one))}
+    others = [one for episode, one in near.items() if episode not in found]
+    listed = await decisions.mentioned(db, decision.agent_id, others)
+    return found | {episode: how for episode, texts in listed.items() if (how := _as_listed(decision, texts))}
+
+
+def _how(decision: Decision, episode: Ended) -> How | None:
+    """How a decision and an episode belong together by when, and in which session, they were; None when they do not."""
+    if episode.started_at <= decision.decided_at <= episode.ended_at:
+        if episode.session_id is not None and decision.session_id == episode.session_id:
+            return "session"
+        if episode.session_id is None or decision.session_id is None:
+            return "time"
+    return None
+
+
+def _as_listed(decision: Decision, listed: Iterable[str]) -> How | None:
+    return "mind" if any(_is_meant(decision, text) for text in listed) else None
+
+
+def _later(moment: datetime, by: timedelta) -> datetime:
+    """A moment plus so much, and never after the last moment there is."""
+    last = datetime.max.replace(tzinfo=UTC)
+    return last - max(last - moment - by, timedelta())
 
 
 def _is_meant(decision: Decision, text: str) -> bool:

@@ -9,7 +9,6 @@ is forbidden. Another criterion can stand in its place, to be measured against i
 that it cannot close, and nothing in it is an instruction.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from nous.text import one_line
 from providers.mind import Prompt, Question, Transcript, Utterance
 
 VERSION = "episode-1"
@@ -30,14 +30,7 @@ CHARACTERS_FOR_ONE_MORE_FACT = 2_000
 TOKENS_AROUND = 1_600
 TOKENS_FOR_A_FACT = 160
 
-_UNSTORABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def _storable(text: str) -> str:
-    return " ".join(_UNSTORABLE.sub("", text).split())
-
-
-Line = Annotated[str, AfterValidator(_storable)]
+Line = Annotated[str, AfterValidator(one_line)]
 
 
 class Extracted(BaseModel):

@@ -135,11 +135,10 @@ async def _told(found: Found, event: Event, scribe: Scribe) -> Told | Open | Non
     episode = found.episode
     if episode is None or found.owner or not _is_open(episode, event, model):
         return None
-    said = Said(found.said)
-    if not said.is_voiced:
-        return _as_given(episode, model)
-    if episode.written_by == "extract":
-        episode = replace(episode, title=None, summary=None, written_by=None)
+    if not Said(found.said).is_voiced:
+        return None if isinstance(event, EpisodeUnsettled) else _as_given(episode)
+    if episode.written_by != "producer":
+        episode = _as_it_came(episode, found.said)
     if model is None:
         return _cut_out(episode, found.said)
     return await read(
@@ -161,11 +160,17 @@ def _is_open(episode: Episode, event: Event, model: str | None) -> bool:
     return episode.active and episode.settled_by is None
 
 
-def _as_given(episode: Episode, model: str | None) -> Told | None:
-    """Nobody said anything: what there is of a summary came with it."""
+def _as_it_came(episode: Episode, said: Sequence[Utterance]) -> Episode:
+    """Without a summary that did not come with it, and the title that was cut out of the text; any other title stays."""
+    title, _ = extract.extracted(said)
+    return replace(episode, title=None if episode.title == title else episode.title, summary=None, written_by=None)
+
+
+def _as_given(episode: Episode) -> Told | None:
+    """Nobody said anything: what there is of a summary came with it, and no mind has read it."""
     if episode.summary is None or episode.written_by is None:
         return None
-    return Told(episode.title or extract.title(episode.summary), episode.summary, episode.written_by, model)
+    return Told(episode.title or extract.title(episode.summary), episode.summary, episode.written_by, None)
 
 
 def _cut_out(episode: Episode, said: Sequence[Utterance]) -> Told:

@@ -24,13 +24,12 @@ from workers.runtime.worker import Kit
 
 
 class Scribe:
-    """Asks for one worker, so many questions at a time; each looks at the budget when it is its turn."""
+    """Asks for one worker; each question looks at the budget when it is its turn."""
 
     def __init__(self, kit: Kit, *, worker: str) -> None:
         self.kit = kit
         self.worker = worker
         self.model = kit.mind.model("writing")
-        self._turns = asyncio.Semaphore(kit.settings.mind_concurrency)
 
     async def ask(self, question: Question[A], *, agent: str, about: str) -> Reply[A] | Open:
         """The answer, with what it cost now, or why there is none yet. `about` names what it is about, as `episode:<id>`.
@@ -41,7 +40,7 @@ class Scribe:
         while True:
             if given := await asking_.kept():
                 return given
-            async with self._turns:
+            async with self.kit.questions:
                 put = await asking_.put()
             if found := put or await asking_.heard():
                 return found

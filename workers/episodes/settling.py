@@ -1,17 +1,9 @@
 """Settling an episode: its row, its vector, its decisions and its facts, in one transaction and once.
 
-    closed ───┬─ another agent's, or nobody's and without a text ─▶ parked, or awaited
-              ├─ settled before ─▶ decisions that are named anew are linked, nothing else
-              ├─ no words ───────▶ skipped
-              ├─ no answer yet ──▶ the row is closed, with its transcript, and waits: whoever looks sees that it ended
-              └─ told ───────────▶ settled; its facts go the ordinary way as fact_learned
-    unsettled: one that no mind had read is told by a mind; a summary that came with it stays
-
 A fact's ids follow from the agent, the episode and the fact's words, not from the event that settled it: taken from the same episode
 again it is the same event, and has had its effect. A fact that was superseded since does not come back.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,17 +15,17 @@ from providers.offline import OfflineMind
 from store import episodes
 from store.database import Write
 from store.episodes import Episode
-from workers.runtime import overtaken
 from workers.runtime.asking import Open
-from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater, Skip
+from workers.runtime.worker import Done, Ending, Kit, RetryLater, Skip
 
 from . import links, question
-from .closed import Event, changed, closed, lessons
+from .closed import Event, changed, lessons
 from .reading import Considered, Told
 from .sources import Sourced
 
 OUTCOMES = ("summarized", "extracted", "kept", "linked")
-"""A mind wrote the summary; it was cut out without one; it came with the episode; the episode was settled, and decisions were linked."""
+"""A mind wrote the summary; it was cut out without one; it came with the episode; the episode was settled, and decisions, or what was
+said in it, came after that."""
 
 SIDE_BY_SIDE = 20  # settled within 30 s of closing at once, if a mind answers in 5 s (measured, docs/performance.md)
 PATIENCE = 30  # time limits for one: a long transcript is many questions to a mind, and what was answered is kept
@@ -41,83 +33,8 @@ UNREAD_AT_ONCE = 20
 CHANGED_WAIT = timedelta(seconds=1)
 
 
-async def close(db: Write, jobs: Sequence[Job[EpisodeClosed, Considered]], kit: Kit) -> list[Ending]:
-    """Settle closed episodes, one after another, each seeing what the ones before it did."""
-    return [await _close(db, job.event, job.thought, kit) for job in jobs]
-
-
-async def renew(db: Write, jobs: Sequence[Job[EpisodeUnsettled, Considered]], kit: Kit) -> list[Ending]:
-    """Settle episodes again that no mind had read."""
-    return [await _renew(db, job.event, job.thought, kit) for job in jobs]
-
-
-async def _close(db: Write, event: EpisodeClosed, thought: Considered, kit: Kit) -> Ending:
-    now = clock.now()
-    row = await episodes.get(db, event.agent_id, event.episode_id)
-    episode = closed(row, event, now=now)
-    if row is None and thought.found.owner:
-        return GiveUp(
-            f"episode {event.episode_id} is agent {thought.found.owner!r}'s, and this event says it is {event.agent_id!r}'s; publish it"
-            " with the right agent_id"
-        )
-    if episode is None:
-        return overtaken.wait_for(
-            f"agent {event.agent_id!r} has no episode {event.episode_id} and the event carries no transcript; publish it again with a"
-            " transcript, or after its turns",
-            kit,
-        )
-    if episode.settled_by:
-        return await _linked(db, event, episode)
-    if not episode.active:
-        return Skip(f"the episode was put aside ({episode.put_aside}); nous episode restore brings it back")
-    if isinstance(thought.told, Told):
-        return await _settled(db, event, episode, thought, thought.told, kit)
-    if row is not None or isinstance(thought.told, Open):
-        await episodes.put(db, episode)
-        await episodes.link_decisions(db, event.agent_id, event.episode_id, dict.fromkeys(event.decision_ids, "named"))
-    return _unsettled(row, thought)
-
-
-def _unsettled(row: Episode | None, thought: Considered) -> Ending:
-    """It has no summary yet, or there is none to be had."""
-    if isinstance(thought.told, Open):
-        return RetryLater(thought.told.wait, thought.told.why, together=True, exactly=thought.told.exactly)
-    if row != thought.found.row:
-        return RetryLater(CHANGED_WAIT, "the episode changed while it was looked at", together=True)
-    return Skip("no text: nobody said anything, apart from tools and what was recalled")
-
-
-async def _renew(db: Write, event: EpisodeUnsettled, thought: Considered, kit: Kit) -> Ending:
-    row = await episodes.get(db, event.agent_id, event.episode_id)
-    if row is None:
-        return GiveUp(f"agent {event.agent_id!r} has no episode {event.episode_id}; it was probably published by hand")
-    if row.model is not None:
-        return Skip(f"{row.model} has read it already")
-    if not row.active:
-        return Skip(f"the episode was put aside ({row.put_aside}); nous episode restore brings it back")
-    if isinstance(thought.told, Told):
-        return await _settled(db, event, row, thought, thought.told, kit)
-    if OfflineMind.is_named(kit.mind.model("writing")):
-        return Skip("there is no mind that writes; set one and publish it again: nous episode resummarize")
-    return _unsettled(row, thought)
-
-
-async def _linked(db: Write, event: EpisodeClosed, episode: Episode) -> Ending:
-    """It is settled; only which decisions belong to it may be news."""
-    known = {decision for _, decision, _ in await episodes.decisions_of(db, event.agent_id, [event.episode_id])}
-    new = [one for one in event.decision_ids if one not in known]
-    if not new:
-        return Skip(f"the episode was settled before, by event {episode.settled_by}")
-    await episodes.link_decisions(db, event.agent_id, event.episode_id, dict.fromkeys(new, "named"))
-    return Done(
-        "linked",
-        about=event.episode_id,
-        reason=f"it was settled before, by event {episode.settled_by}; {len(new)} more decisions belong to it",
-        evidence={"decisions": dict.fromkeys(map(str, new), "named")},
-    )
-
-
-async def _settled(db: Write, event: Event, before: Episode, thought: Considered, told: Told, kit: Kit) -> Done:
+async def settle(db: Write, event: Event, before: Episode, thought: Considered, told: Told, kit: Kit) -> Done:
+    """Give an episode what is to be remembered of it."""
     episode = changed(before, _with(before, told, event), event, now=clock.now())
     await episodes.put(db, episode)
     if thought.vector is not None:
@@ -142,6 +59,20 @@ async def _settled(db: Write, event: Event, before: Episode, thought: Considered
         evidence=_evidence(thought, told) | {"decisions": {str(one): how for one, how in decisions.items()}},
         publishes=(summarized, *learned, *(await _unread(db, event, told))),
     )
+
+
+def unsettled(row: Episode | None, thought: Considered) -> Ending:
+    """It has no summary yet, or there is none to be had."""
+    if isinstance(thought.told, Open):
+        return RetryLater(thought.told.wait, thought.told.why, together=True, exactly=thought.told.exactly)
+    if row != thought.found.row:
+        return RetryLater(CHANGED_WAIT, "the episode changed while it was looked at", together=True)  # what was answered is kept
+    return Skip("no text: nobody said anything, apart from tools and what was recalled")
+
+
+def has_writer(kit: Kit) -> bool:
+    """Whether a mind that writes is set here."""
+    return not OfflineMind.is_named(kit.mind.model("writing"))
 
 
 _OUTCOME = {"mind": "summarized", "extract": "extracted", "producer": "kept"}
@@ -185,11 +116,11 @@ async def _unread(db: Write, event: Event, told: Told) -> list[EpisodeUnsettled]
     return [
         EpisodeUnsettled.following(
             event,
-            event_id=derived(EpisodeUnsettled.stream, agent, str(episode), told.model),
+            event_id=derived(EpisodeUnsettled.stream, event.agent_id, str(episode), told.model),
             episode_id=episode,
             why="a_mind_appeared",
         )
-        for agent, episode in await episodes.unread(db, agent=event.agent_id, limit=UNREAD_AT_ONCE)
+        for episode in await episodes.announce_unread(db, event.agent_id, model=told.model, limit=UNREAD_AT_ONCE)
     ]
 
 

@@ -6,16 +6,18 @@
            └─ nowhere, or in a tool's output ────▶ the fact is dropped, and counted
 
 Compared are forms (nous.text): whatever only looks different is alike, and case is folded. A quote ends where words end: `at 10` is not
-in `at 100`. One of fewer than four characters would be found anywhere.
+in `at 100`. One of fewer than four characters would be found anywhere, unless it is all that was said in a turn; a letter of a script
+without spaces counts for two.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, groupby
 
 from events import MAX_CONTENT_CHARACTERS, Provenance
-from nous.text import fold_case, form, normalise
+from nous.text import SPACED, UNSPACED, fold_case, form, normalise
 from providers.mind import Utterance
 
 from .question import Extracted
@@ -27,7 +29,8 @@ TRUST: Sequence[Provenance] = ("user_stated", "assistant_derived", "episode_summ
 
 NAME_CHARACTERS = 1_000  # what FactLearned takes
 _AROUND = " .,;:!?…\"'()[]。、！？"
-_UNSPACED = "\u0e00"  # from here on most scripts put no space between words
+_WORDS = re.compile(f"({SPACED.pattern})")
+_BREAK = "\n"  # on both sides of each word that is compared, and nowhere in a form
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Sourced:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
+    """What was said, with its words set apart, and its source."""
+
     said: str
     source: Source
 
@@ -56,7 +61,7 @@ class Said:
     """What was said in a conversation, to be searched for quotes."""
 
     def __init__(self, utterances: Iterable[Utterance]) -> None:
-        turns = [(_folded(one.content), voucher(one.speaker), one.said_at) for one in utterances]
+        turns = [(_apart(_folded(one.content)), voucher(one.speaker), one.said_at) for one in utterances]
         self._turns = sorted(
             (_Turn(said, Source(who, said_at)) for said, who, said_at in turns if who), key=lambda turn: TRUST.index(turn.source.provenance)
         )
@@ -73,12 +78,15 @@ class Said:
 
     def source(self, quote: str) -> Source | None:
         """Who said this, whoever is trusted most; None when nobody did whose words count."""
-        words = _folded(quote).strip(_AROUND)
-        if len(words.replace(" ", "")) < QUOTE_CHARACTERS:
+        quoted = _quoted(quote)
+        if not quoted:
             return None
+        words, is_short = _apart(quoted), _is_short(quoted)
         for turn in self._turns:
-            if _place(words, turn.said) is not None:
+            if _is_all(words, turn.said) if is_short else words in turn.said:
                 return turn.source
+        if is_short:
+            return None
         return next((found for run in self._runs if (found := _across(words, run))), None)
 
 
@@ -88,7 +96,7 @@ def sourced(facts: Iterable[Extracted], said: Said, *, most: int) -> tuple[list[
     dropped: dict[str, int] = {}
     for fact in facts:
         source = said.source(fact.quote)
-        why = _unfit(fact) or ("" if source else "quote not said") or ("" if len(found) < most else "over the limit")
+        why = _unfit(fact) or ("" if source else _unsaid(fact.quote)) or ("" if len(found) < most else "over the limit")
         if why or source is None:
             dropped[why] = dropped.get(why, 0) + 1
         else:
@@ -105,34 +113,37 @@ def _unfit(fact: Extracted) -> str:
     return "too long" if any(len(name or "") > NAME_CHARACTERS for name in (fact.subject, fact.attribute)) else ""
 
 
+def _unsaid(quote: str) -> str:
+    return "quote too short" if _is_short(_quoted(quote)) else "quote not said"
+
+
+def _is_short(quoted: str) -> bool:
+    """Whether it might be found anywhere."""
+    doubled = sum(map(str.isalpha, UNSPACED.findall(quoted)))
+    return len(quoted.replace(" ", "")) + doubled < QUOTE_CHARACTERS
+
+
+def _is_all(words: str, said: str) -> bool:
+    """Whether nothing else was said, but for what is only around it."""
+    return said.strip(_AROUND + _BREAK) == words.strip(_BREAK)
+
+
 def _across(words: str, run: Sequence[_Turn]) -> Source | None:
     """The source of words that begin in one turn and end in another."""
-    place = _place(words, " ".join(turn.said for turn in run))
-    if place is None:
+    place = " ".join(turn.said for turn in run).find(words)
+    if place < 0:
         return None
     ends = accumulate(len(turn.said) + 1 for turn in run)
     return next(turn.source for turn, end in zip(run, ends, strict=True) if place < end)
 
 
-def _place(words: str, said: str) -> int | None:
-    """Where these words stand in what was said, whole words only."""
-    return next((at for at in _places(words, said) if not _splits(said, at) and not _splits(said, at + len(words))), None)
+def _quoted(quote: str) -> str:
+    return _folded(quote).strip(_AROUND)
 
 
-def _places(words: str, said: str) -> Iterator[int]:
-    at = said.find(words)
-    while at >= 0:
-        yield at
-        at = said.find(words, at + 1)
-
-
-def _splits(said: str, at: int) -> bool:
-    """Whether a word or a number goes on across this place."""
-    if not 0 < at < len(said):
-        return False
-    before, after = said[at - 1], said[at]
-    are_letters = before.isalpha() and after.isalpha() and max(before, after) < _UNSPACED
-    return are_letters or (before.isdigit() and after.isdigit())
+def _apart(folded: str) -> str:
+    """With a break on both sides of each word and number, so that no part of one is found."""
+    return _BREAK.join(_WORDS.split(folded))
 
 
 def _folded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A transcript: who said what, and when. Whatever was recalled into the conversation is taken out first.
+"""A transcript: who said what, and when. Whatever was recalled into a turn is taken out of it, and out of no other (nous.fence).
 
     turns as they were reported ──┐
     a text: "User: ...", lines ───┴─▶ utterances ──▶ parts of at most so many characters, cut between turns
@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from events import Provenance
-from nous.fence import without_fences, without_recalled
+from nous.fence import without_recalled
 from nous.text import fold_case, form, is_blank
 from providers.mind import Utterance
 from store.sessions import Turn
@@ -24,20 +24,31 @@ from store.sessions import Turn
 USERS = ("user", "human", "customer", "client", "用户", "客户", "usuario", "utilisateur", "nutzer", "ユーザー", "사용자", "пользователь")
 ASSISTANTS = ("assistant", "ai", "bot", "agent", "model", "chatbot", "助手", "asistente", "assistent", "アシスタント", "ассистент")
 TOOLS = ("tool", "tools", "system", "function", "observation")
+_FROM_ASSISTANTS = ("message", "response", "reply")
+_FROM_TOOLS = ("call", "calls", "use", "input", "output", "outputs", "result", "results", "response", "responses", "message", "prompt")
+_MAY_FOLLOW: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(USERS, USERS),
+    **dict.fromkeys(ASSISTANTS, (*ASSISTANTS, *_FROM_ASSISTANTS)),
+    **dict.fromkeys(TOOLS, _FROM_TOOLS),
+}
+"""Words that may stand behind a role which is then still no name: `AI assistant`, `Tool result`."""
+
 NAME_WORDS = 4
 OVERHEAD_CHARACTERS = 60
 """What a turn takes in a question beside its words."""
 
 _TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?"
 _LABEL = re.compile(
-    rf"^[ \t]*\**(?:\[?(?P<before>{_TIME})\]?[ \t]*[-–—|]?[ \t]*)?\**"
-    r"(?P<speaker>[^\W\d_][^\n:：]{0,39}?)"
-    rf"(?:[ \t]*[\[(](?P<after>{_TIME})[\])])?[ \t]*\**(?P<colon>:(?!//)|：)\**[ \t]*",
+    rf"^[ \t]*+\**+(?:\[?(?P<before>{_TIME})\]?[ \t]*+[-–—|]?[ \t]*+)?+\**+"
+    r"(?P<speaker>[^\W\d_](?:[^\n:：]{0,38}?[^\n:： \t*])??)"
+    rf"[ \t*]*+(?:[\[(](?P<after>{_TIME})[\])][ \t*]*+)?+(?P<colon>:(?!//)|：)\**+[ \t]*+",
     re.MULTILINE,
 )
 _LINE_END = re.compile(r"\n+")
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+|[。！？।]+[」』”]?\s*")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*+\s+|[。！？।]+[」』”]?\s*")
 _SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(r"(?:[^\W\d_]++ ?)*+")
 
 
 # ── who speaks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -54,9 +65,13 @@ def voucher(speaker: str | None) -> Provenance | None:
 
 
 def _role(speaker: str) -> str:
-    """The speaker's first word: `tool` of tool_result, `assistant` of Assistant (beta)."""
-    found = re.search(r"[^\W\d_]+", fold_case(form(speaker)))
-    return found[0] if found else ""
+    """The role of `User`, `Agent 2`, `AI assistant`, `Tool (bash)`, `tool_result`; empty for `Caroline`, `Agent Smith`, `Model railway`."""
+    formed = fold_case(form(speaker))
+    found = _WORD.search(formed)
+    if found is None or found[0] not in _MAY_FOLLOW:
+        return ""
+    behind = _WORDS.match(formed[found.end() :].lstrip())
+    return found[0] if behind is None or set(behind[0].split()) <= set(_MAY_FOLLOW[found[0]]) else ""
 
 
 # ── from turns, from a text ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -69,12 +84,11 @@ def of_turns(turns: Iterable[Turn]) -> tuple[Utterance, ...]:
 
 def of_text(transcript: str) -> tuple[Utterance, ...]:
     """What was said, from a text with or without speakers."""
-    text = without_fences(transcript)
-    labels = _speaking(list(_LABEL.finditer(text)))
-    first = labels[0].start() if labels else len(text)
-    ends = [*(label.start() for label in labels[1:]), len(text)]
-    said = (_labelled(label, text[label.end() : end]) for label, end in zip(labels, ends, strict=False))
-    return _spoken([Utterance(content=text[:first]), *said])
+    labels = _speaking(list(_LABEL.finditer(transcript)))
+    first = labels[0].start() if labels else len(transcript)
+    ends = [*(label.start() for label in labels[1:]), len(transcript)]
+    said = (_labelled(label, transcript[label.end() : end]) for label, end in zip(labels, ends, strict=False))
+    return _spoken([Utterance(content=transcript[:first]), *said])
 
 
 def _spoken(said: Iterable[Utterance]) -> tuple[Utterance, ...]:
@@ -101,7 +115,7 @@ def _moment(stated: str | None) -> datetime | None:
 def _speaking(labels: Sequence[re.Match[str]]) -> list[re.Match[str]]:
     """Those of these labels that say who speaks."""
     times = Counter(label["speaker"] for label in labels)
-    roles = {speaker: role for speaker in times if (role := _as_role(speaker))}
+    roles = {speaker: role for speaker in times if (role := _role(speaker))}
     users, assistants = _spoken_for(times, roles, USERS), _spoken_for(times, roles, ASSISTANTS)
     is_role = {speaker: role in (users, assistants, *TOOLS) for speaker, role in roles.items()}
     is_name = {speaker: not users and speaker not in roles and _is_name(speaker) for speaker in times}
@@ -121,13 +135,6 @@ def _spoken_for(times: Mapping[str, int], roles: Mapping[str, str], among: Seque
     for speaker, role in roles.items():
         count[role] += times[speaker]
     return max((role for role in among if count[role]), key=lambda role: (count[role], -among.index(role)), default="")
-
-
-def _as_role(speaker: str) -> str:
-    """The role of `User`, `Agent 2`, `Tool (bash)`, `tool_result`; empty for `Caroline` and for `Model railway`."""
-    role = _role(speaker)
-    is_only_a_role = role in (*USERS, *ASSISTANTS) and not re.match(r"[^\W\d_]", form(speaker)[len(role) :].strip())
-    return role if role in TOOLS or is_only_a_role else ""
 
 
 def _is_name(speaker: str) -> bool:

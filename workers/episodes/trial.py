@@ -56,7 +56,7 @@ class Conversation:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a mind made of a conversation by one criterion; None when it gave no answer, and why."""
+    """What a mind made of a conversation by one criterion; None when it gave no answer, and why; `away` is the mind's own error."""
 
     conversation: Conversation
     style: Style
@@ -64,7 +64,12 @@ class Reading:
     tokens_in: int
     tokens_out: int
     why: str = ""
-    is_away: bool = False
+    away: MindAway | None = None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the mind was away."""
+        return self.away is not None
 
     @property
     def facts(self) -> list[str]:
@@ -109,7 +114,7 @@ async def read(conversation: Conversation, style: Style, mind: Mind, *, part_cha
         tokens_in=asking.tokens_in,
         tokens_out=asking.tokens_out,
         why=str(error or ""),
-        is_away=isinstance(error, MindAway),
+        away=error if isinstance(error, MindAway) else None,
     )
 
 

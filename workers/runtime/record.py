@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from events import Event, MalformedEvent, body_of, decode, encode
+from events import Event, MalformedEvent, body_of, decode
 from store import outbox, receipts
 from store.receipts import Receipt
 from store.retries import Retry
@@ -41,10 +41,7 @@ class Ended:
         """The events that follow from it, ready for the outbox."""
         if not isinstance(self.ending, Done):
             return ()
-        return [
-            outbox.Letter(agent_id=one.agent_id, event_id=one.event_id, stream=one.stream, body=encode(one))
-            for one in self.ending.publishes
-        ]
+        return [outbox.letter(one) for one in self.ending.publishes]
 
 
 def opened(

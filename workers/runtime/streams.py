@@ -16,7 +16,6 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import RedisError, ResponseError
 
-from events import Event, encode
 from nous.errors import Misconfigured, Outage
 
 PARKED_SUFFIX = ".parked"
@@ -208,8 +207,3 @@ for _, flat in ipairs(there) do
 end
 return removed
 """
-
-
-def letter(event: Event) -> tuple[str, bytes]:
-    """An event as `append` takes it."""
-    return event.stream, encode(event)

@@ -7,6 +7,7 @@ one transaction that holds their agents' locks, and says how each ended. The wor
 and the key of its receipts are the name of the module that defines it.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -79,13 +80,18 @@ class Job(Generic[E, T]):
 
 @dataclass(frozen=True)
 class Kit:
-    """What workers work with."""
+    """What workers work with. `questions` are the turns at the mind: who has one has looked at the budget, and is counted soon."""
 
     database: Database
     embedder: Embedder
     registered: Registered
     settings: Settings
     mind: Mind
+    questions: asyncio.Semaphore = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """As many turns as the settings say."""
+        object.__setattr__(self, "questions", asyncio.Semaphore(self.settings.mind_concurrency))
 
 
 Think = Callable[[Sequence[E], Kit], Awaitable[Sequence[T]]]

@@ -61,22 +61,11 @@ async def ask(matters: Iterable[Matter], kit: Kit, *, worker: str) -> dict[answe
     found: dict[answers.Pair, Answer | Open] = {key: replace(answer, tokens_in=0, tokens_out=0) for key, answer in kept.items()}
     while left := [one for key, one in wanted.items() if key not in found]:
         questions = [_Asking(some, kit, worker, model) for some in _questions(left)]
-        for given in await _all_put(questions, at_once=kit.settings.mind_concurrency):
+        for given in await asking.all_through(one.in_turn() for one in questions):
             found |= given
         if theirs := [key for key in wanted if key not in found]:
             found |= await _heard(theirs, kit, model)
     return found
-
-
-async def _all_put(questions: Sequence["_Asking"], *, at_once: int) -> list[Mapping[answers.Pair, Answer | Open]]:
-    """Each looks at the budget when it is its turn."""
-    turns = asyncio.Semaphore(at_once)
-
-    async def in_turn(one: "_Asking") -> Mapping[answers.Pair, Answer | Open]:
-        async with turns:
-            return await one.put()
-
-    return await asking.all_through(map(in_turn, questions))
 
 
 async def _heard(keys: Collection[answers.Pair], kit: Kit, model: str) -> dict[answers.Pair, Answer | Open]:
@@ -123,8 +112,15 @@ class _Asking:
         self.agent = matters[0].older.agent_id
         self.asker = Asker(kit, agent=self.agent, worker=worker, model=model, hold=self._hold)
 
-    async def put(self) -> Mapping[answers.Pair, Answer | Open]:
-        """Ask, unless that would go over the budget, and keep what is answered; says nothing of pairs that another asks now."""
+    async def in_turn(self) -> Mapping[answers.Pair, Answer | Open]:
+        """Ask when it is its turn, unless that would go over the budget, and keep what is answered.
+
+        Says nothing of pairs that another asks now.
+        """
+        async with self.kit.questions:
+            return await self._put()
+
+    async def _put(self) -> Mapping[answers.Pair, Answer | Open]:
         if over := await self.asker.over_budget():
             return dict.fromkeys(self._keys, over)
         meanwhile = await self._write_down()
