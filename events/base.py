@@ -19,7 +19,8 @@ _NO_CONTROL = r"[^\x00-\x1f\x7f-\x9f]*"
 
 
 # One microsecond inside the calendar: its very ends are infinite to Postgres' driver, and come back without a time zone.
-_FIRST, _LAST = (datetime.min + timedelta.resolution).replace(tzinfo=UTC), (datetime.max - timedelta.resolution).replace(tzinfo=UTC)
+_FIRST = datetime.min.replace(tzinfo=UTC) + timedelta.resolution
+_LAST = datetime.max.replace(tzinfo=UTC) - timedelta.resolution
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -113,6 +113,11 @@ EVENTS: dict[str, tuple[type[Event], bytes, dict[str, Any]]] = {
         body(FACT, occurred_at="2026-03-01T08:00:00+02:00"),
         {"occurred_at": NOON - timedelta(hours=6)},
     ),
+    "the zero time of a clock that was never set, which Postgres' driver would take for infinite": (
+        FactLearned,
+        body(FACT, occurred_at="0001-01-01T00:00:00Z"),
+        {"occurred_at": datetime(1, 1, 1, 0, 0, 0, 1, tzinfo=UTC)},
+    ),
     "a time in the future": (FactLearned, body(FACT, occurred_at="2199-01-01T00:00:00Z"), {"occurred_at": NOON + timedelta(minutes=5)}),
     "a time four minutes ahead": (
         FactLearned,

@@ -237,3 +237,13 @@ def test_words_stand_apart_in_a_script_or_do_not(script: str, letters: str, is_u
 
 def test_words_and_numbers_that_stand_apart_are_found_whole() -> None:
     assert text.SPACED.findall("naïve 5mg, दिल्ली 10² 我用Python m²") == ["naïve", "5", "mg", "दिल्ली", "10²", "Python", "m²"]
+
+
+@pytest.mark.parametrize(
+    "before", ["a'", "我-", "x", '"', "1,", "word "], ids=["apostrophes", "hyphens", "letters", "quotes", "numbers", "words"]
+)
+def test_how_eight_thousand_characters_end_is_told_by_their_last_words(before: str) -> None:
+    """Searched through as a whole, some of these took ten seconds, during which nothing else was worked."""
+    long = before * (7_900 // len(before))
+    assert normalise(f"{long} and so she lives in Oslo!") == normalise(f"{long} and so she lives in Oslo")
+    assert normalise(f"{long}, where n is 5!").endswith("5!")

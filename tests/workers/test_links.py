@@ -116,8 +116,9 @@ async def test_a_decision_of_the_first_moment_there_is_is_recorded(recorder: Ben
     assert await recorder.outcomes() == ["recorded"]
 
 
-@pytest.mark.parametrize("moment", [FIRST, LAST])
-async def test_the_first_and_the_last_moment_there_are_have_their_decisions_and_their_episodes(kit: Kit, moment: datetime) -> None:
+@pytest.mark.parametrize("said", [FIRST, LAST])
+async def test_the_first_and_the_last_moment_there_are_have_their_decisions_and_their_episodes(kit: Kit, said: datetime) -> None:
+    moment = recorded(said).occurred_at
     episode, decision = an_episode(started_at=moment, ended_at=moment), a_decision(decided_at=moment)
     async with kit.database.write([episode.agent_id]) as db:
         await episodes.put(db, episode)
