@@ -5,6 +5,7 @@ question    what a mind is asked about it, and what an answer is
 scribe      asking: nothing is paid for twice
 sources     which words a fact rests on, and who vouches for it
 extract     a title and a summary without a mind
+closed      an episode as its closing leaves it
 reading     think: all of that, for a page of episodes
 links       which decisions belong to an episode
 settling    write: the row, its decisions, its facts
