@@ -29,7 +29,7 @@ class EpisodeClosed(Event):
     )
     title: ShortText | None = Field(default=None, description="A title, if it has one already.")
     summary: Content | None = Field(default=None, description="A summary, if any.")
-    started_at: Moment | None = Field(default=None, description="When it began.")
+    started_at: Moment | None = Field(default=None, description="When it began; not after it ended.")
     outcome: ShortText | None = Field(default=None, description="How it ended.")
     decision_ids: tuple[UUID, ...] = Field(default=(), description="Decisions made in it.")
     turn_count: Count | None = Field(default=None, description="Turns it had.")

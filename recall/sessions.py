@@ -113,7 +113,13 @@ async def _keep(db: Write, heard: Said) -> tuple[Session, bool]:
         said_at=heard.at,
         turn_id=heard.turn_id,
     )
-    if not await sessions.add_turn(db, turn):
+    known = await sessions.add_turn(db, turn)
+    if known is not None and known != heard.content:
+        raise UserMistake(
+            f"turn {heard.turn_id!r} of session {heard.session_id!r} was reported before with other words, so these were not kept; a turn"
+            " that is no retry needs another id, or none"
+        )
+    if known is not None:
         return session, False
     return replace(session, last_at=max(session.last_at, heard.at), heard_at=clock.now()), True
 

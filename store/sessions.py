@@ -106,8 +106,8 @@ async def put(db: Write, session: Session) -> None:
     )
 
 
-async def add_turn(db: Write, turn: Turn) -> bool:
-    """Add an utterance; False when its turn_id was reported before."""
+async def add_turn(db: Write, turn: Turn) -> str | None:
+    """Add an utterance; when its turn_id was reported before, nothing is added, and what was said then is returned."""
     rows = await db.execute(
         text(
             f"INSERT INTO heart.turns ({', '.join(_TURN)}) VALUES ({', '.join(f':{name}' for name in _TURN)})"
@@ -115,7 +115,16 @@ async def add_turn(db: Write, turn: Turn) -> bool:
         ),
         vars(turn),
     )
-    return rows.one_or_none() is not None
+    if rows.one_or_none() is not None:
+        return None
+    known = await db.execute(
+        text(
+            "SELECT content FROM heart.turns WHERE agent_id = :agent_id AND session_key = :session_key AND turn_id = :turn_id"
+            " AND speaker = :speaker"
+        ),
+        vars(turn),
+    )
+    return str(known.scalar_one())
 
 
 async def turns(db: Read, agent: str, session_key: UUID, *, last: int | None = None) -> list[Turn]:

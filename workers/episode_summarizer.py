@@ -46,8 +46,8 @@ async def _close(db: Write, event: EpisodeClosed, thought: Considered, kit: Kit)
     episode = closed(row, event, now=now)
     if row is None and thought.found.owner:
         return GiveUp(
-            f"episode {event.episode_id} is another agent's (nous episode show {event.episode_id}), and this event says it is"
-            f" {event.agent_id!r}'s; publish it with the right agent_id"
+            f"episode {event.episode_id} is another agent's (nous episode show {event.episode_id}), and this event names agent"
+            f" {event.agent_id!r}; publish it with the right agent_id"
         )
     if episode is None:
         return overtaken.wait_for(

@@ -4,7 +4,9 @@ What a command does is in a module of its own, imported when the command runs.
 """
 
 import asyncio
+import os
 import sys
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -30,8 +32,10 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: what is printed goes nowhere
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as the process lives
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     app(prog_name="nous")
 
 
@@ -215,7 +219,8 @@ def session_end(
     from .session import end
 
     when = typed("--at", at)
-    asyncio.run(end(settings(), session_id, agent=agent, reflection=reflection, outcome=outcome, at=when, is_json=is_json))
+    if not asyncio.run(end(settings(), session_id, agent=agent, reflection=reflection, outcome=outcome, at=when, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
 
 
 @session.command("list")

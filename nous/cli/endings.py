@@ -1,5 +1,6 @@
 """How a command ends: 0 done, 1 not all of it, 2 a mistake in one sentence, 3 something outside is away, 130 Ctrl-C."""
 
+import errno
 import sys
 import traceback
 from typing import Any
@@ -44,6 +45,11 @@ class Commands(TyperGroup):
             raise typer.Exit(AWAY) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            _tell("there is no space left where this is written to; make some, and run it again")
+            raise typer.Exit(AWAY) from None
         except Exception as error:
             if _is_typers_own(error):
                 raise

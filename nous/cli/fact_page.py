@@ -193,7 +193,7 @@ def _in_short(change: Mapping[str, Any], wordings: Mapping[str, str]) -> str:
     if now.get("active"):
         told.append("active")
     if now.get("valid_to"):
-        told.append(f"true until {now['valid_to'][:16]}")
+        told.append(f"true until {now['valid_to'][:16].replace('T', ' ')}")
     if change["was"] and now.get("content"):
         told.append(f"worded “{now['content']}”")
     return ", ".join(told)

@@ -5,9 +5,10 @@ A terminal shows the first hundred unless more is asked for, and says how to see
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 from uuid import UUID
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -18,6 +19,7 @@ from . import place, screen
 
 WIDE = 120  # from here an id has a column of its own
 ID_WIDTH = 36
+GAP = 2
 
 T = TypeVar("T")
 
@@ -59,15 +61,38 @@ class Listing(Generic[T]):
             screen.say_there_are_more(len(shown))
 
 
-def print_with_ids(console: Console, noun: str, columns: Sequence[str], rows: Iterable[tuple[UUID, Sequence[Any]]]) -> None:
-    """A table of rows with ids: in a column of their own where there is room, below the last cell where there is none."""
+def print_with_ids(console: Console, noun: str, columns: Sequence[str], rows: Iterable[tuple[UUID, Sequence[str | Text]]]) -> None:
+    """A table of rows with ids: in a column of their own where there is room, below the last cell where there is less.
+
+    On a terminal too narrow for that each row is printed line by line.
+    """
+    found = list(rows)
     is_wide = console.width >= WIDE
+    if not is_wide and _width(columns, [cells for _, cells in found]) > console.width:
+        _print_line_by_line(console, found)
+        return
     table = screen.table(*([f"{noun} id"] if is_wide else []), *columns)
     table.columns[-1].min_width = ID_WIDTH
-    for id_, (*cells, last) in rows:
+    for id_, (*cells, last) in found:
         dim = Text(str(id_), style="dim", no_wrap=is_wide)
         table.add_row(*([dim, *cells, last] if is_wide else [*cells, Text.assemble(last, "\n", dim)]))
     console.print(table)
+
+
+def _width(columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> int:
+    """What the columns take whose cells are not to be wrapped, with an id in the last."""
+    taken = [max(map(_length, [name, *cells])) for name, *cells in zip(columns[:-1], *(row[:-1] for row in rows), strict=True)]
+    return sum(taken) + len(taken) * GAP + ID_WIDTH
+
+
+def _length(cell: str | Text) -> int:
+    return cell_len(cell.plain if isinstance(cell, Text) else cell)
+
+
+def _print_line_by_line(console: Console, rows: Iterable[tuple[UUID, Sequence[str | Text]]]) -> None:
+    for id_, (*cells, last) in rows:
+        told = " · ".join(cell.plain if isinstance(cell, Text) else cell for cell in cells)
+        console.print(screen.said(told, "dim"), last, Text(str(id_), style="dim"), sep="\n", end="\n\n")
 
 
 def whose(agent: str | None) -> str:

@@ -54,8 +54,8 @@ async def turn(
 
 async def end(
     settings: Settings, session_id: str, *, agent: str, reflection: str | None, outcome: str | None, at: datetime | None, is_json: bool
-) -> None:
-    """End a session, and say what became of it. Raises UserMistake."""
+) -> bool:
+    """End a session, and say what became of it; whether all it brought is kept. Raises UserMistake."""
     async with _tools(settings) as tools:
         ended = await reporting.end_session(tools, agent, session_id, reflection=reflection, outcome=outcome, at=at)
         await decision.send(settings, tools.database, ended.letters)
@@ -63,6 +63,7 @@ async def end(
         screen.emit({"became": ended.became, "session": as_data(ended.session), "episode": ended.episode and asdict(ended.episode)})
     else:
         print(f"session {screen.shown(session_id)} of {screen.shown(agent)} {_became(ended)}")
+    return ended.became != "not_kept"
 
 
 async def list_sessions(settings: Settings, *, agent: str | None, limit: int | None, is_json: bool) -> None:

@@ -268,16 +268,23 @@ def _print_parked(console: Console, settings: Settings, one: Standing) -> None:
 def _print_minds(console: Console, seen: Look) -> None:
     """What waits for a mind, and what no mind could tell."""
     if seen.mind:
-        wait = f"{screen.plural(seen.unadjudicated, 'check')} of facts wait{'s' if seen.unadjudicated == 1 else ''} for the mind"
-        console.print(
-            screen.said(f"{wait}, stored and recallable meanwhile, asked again by itself; the longest because: {seen.mind}", "yellow")
-        )
+        wait = f"{_waiting(seen)} wait{'s' if seen.unadjudicated == 1 else ''} for the mind"
+        then = "what was learned and said is kept and can be recalled meanwhile, and it is asked again by itself"
+        console.print(screen.said(f"{wait}; {then}; the longest because: {seen.mind}", "yellow"))
     if seen.unsure:
         console.print(
             f"{screen.plural(seen.unsure, 'pair')} unsure: no mind could tell, and both facts stay;"
             f" once another mind is set: {place.command()} fact recheck",
             style="dim",
         )
+
+
+def _waiting(seen: Look) -> str:
+    """How many checks of facts and summaries of episodes wait for a mind."""
+    episodes = sum(one.unadjudicated for one in seen.workers if one.stream.startswith("episode_"))
+    facts = seen.unadjudicated - episodes
+    counts = [(facts, f"{screen.plural(facts, 'check')} of facts"), (episodes, screen.plural(episodes, "episode"))]
+    return screen.listed(words for count, words in counts if count)
 
 
 def _ago(one: Standing) -> str:

@@ -5,6 +5,7 @@
 No store is read or written. What gets no answer is left out of both sides and told; what was answered until then is still measured.
 """
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
@@ -76,8 +77,9 @@ class Trial:
 
 async def run(settings: Settings, files: Sequence[str], *, is_json: bool) -> bool:
     """Try both prompts and print the figures; whether everything was answered. Raises UserMistake when no mind is set."""
+    found = conversations(files)
     async with minds.writing(settings) as mind:
-        made = await tried(settings, mind, conversations(files))
+        made = await tried(settings, mind, found)
     if is_json:
         screen.emit(as_json(made))
     else:
@@ -170,11 +172,13 @@ def _paths(files: Sequence[str]) -> Iterator[Path]:
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
     try:
-        lines = path.read_text("utf-8-sig").split("\n")  # splitlines would cut at U+2028 and U+0085, which stand inside strings
+        read = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        lines = read.decode("utf-8-sig").split("\n")  # splitlines would cut at U+2028 and U+0085, which stand inside strings
     except OSError as error:
         raise UserMistake(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError:
-        raise UserMistake(f"{path} is not UTF-8, so its lines cannot be read") from None
+    except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
+        raise UserMistake(f"{path} line {number} is not UTF-8; no question was asked") from None
     for number, line in enumerate(lines, 1):
         if not is_blank(line):
             yield number, _row(f"{path} line {number}", line)

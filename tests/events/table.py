@@ -166,7 +166,8 @@ def _type(schema: dict[str, Any]) -> str:
         case {"type": "boolean"}:
             return "`true` or `false`"
         case {"type": "array", "items": items}:
-            return f"list of {_type(items)}"
+            bound = f"at most {schema['maxItems']} of " if "maxItems" in schema else ""
+            return f"list of {bound}{_type(items)}"
     raise ValueError(f"the table has no words for {schema}; add a case to _type")
 
 

@@ -203,3 +203,12 @@ async def test_work_says_what_to_run_when_the_database_was_never_migrated(stack:
     assert (code, out) == (2, "")
     assert "run: nous migrate" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(("into", "exit_code", "told"), [(">&-", 0, ""), ("> /dev/full", 3, "nous: there is no space left")])
+async def test_output_that_goes_nowhere_is_no_surprise(into: str, exit_code: int, told: str) -> None:
+    """Daemons close it, and disks fill."""
+    shell = await asyncio.create_subprocess_shell(f"{NOUS} workers {into}", stdout=PIPE, stderr=PIPE)
+    _, said = await shell.communicate()
+    assert (shell.returncode, said.decode()[: len(told)]) == (exit_code, told)
+    assert "Traceback" not in said.decode()

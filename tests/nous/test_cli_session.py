@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -53,6 +54,26 @@ async def test_a_turn_with_an_id_of_its_own_counts_once(nous: Nous) -> None:
     assert (told["turn_count"], told["last_at"]) == (1, "2026-03-01T12:00:00+00:00")
 
 
+async def test_other_words_under_the_id_of_a_turn_are_refused_and_not_dropped(nous: Nous) -> None:
+    await nous(*TURN, "--assistant", "Hi!", "--id", "1")
+    other = await nous("session", "turn", "chat", "--agent", "a", "--user", "Good evening", "--id", "1")
+    assert (other.exit_code, "turn '1' of session 'chat' was reported before with other words" in other.stderr) == (2, True)
+    answer = await nous(*TURN, "--assistant", "Ho!", "--id", "1")
+    assert (answer.exit_code, "so these were not kept" in answer.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "100", "160"])
+async def test_however_narrow_a_terminal_no_word_of_an_episode_is_cut_off(nous: Nous, columns: str) -> None:
+    said = "The ferry from Lisbon leaves at nine in the morning, every day but Sunday."
+    whose = "customer-support-agent-of-the-eu"
+    told = await nous.json("session", "turn", "chat", "--agent", whose, "--user", said)
+    shown = (await nous("episodes", FORCE_COLOR="1", COLUMNS=columns)).stdout
+    plain = re.sub("\x1b\\[[0-9;]*m", "", shown)
+    assert all(word in plain for word in said.split())
+    assert told["episode_id"] in plain
+    assert "….." not in plain
+
+
 async def test_one_that_begins_like_another_says_so_to_its_end(nous: Nous) -> None:
     first = (await nous.json(*TURN))["episode_id"]
     second = await nous("session", "turn", "other", "--agent", "a", "--user", "Hello")
@@ -81,7 +102,9 @@ async def test_a_lesson_that_comes_after_the_end_is_not_kept_and_it_says_what_to
     late = await nous("session", "end", "chat", "--agent", "a", "--reflection", "Ask first.")
     assert "session chat of a had ended already, on " in late.stdout
     assert "so this reflection or outcome was not kept; keep a lesson as a fact: nous publish fact_learned agent_id=a " in late.stdout
-    assert (await nous.json("session", "end", "chat", "--agent", "a", "--reflection", "Ask first."))["became"] == "not_kept"
+    assert late.exit_code == 1, "a script is told too"
+    told = await nous("session", "end", "chat", "--agent", "a", "--reflection", "Ask first.", "--json")
+    assert (json.loads(told.stdout)["became"], told.exit_code) == ("not_kept", 1)
 
 
 async def test_closing_waits_in_the_outbox_while_redis_is_away(nous: Nous, database: Database) -> None:

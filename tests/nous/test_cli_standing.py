@@ -436,7 +436,7 @@ async def test_status_says_what_waits_for_the_mind_and_wait_waits_for_it(nous: N
     assert (seen["settled"], seen["unadjudicated"], seen["unsure"]) == (False, 1, 0)
     assert {one["worker"]: (one["retrying"], one["unadjudicated"]) for one in seen["workers"]}["supersession_checker"] == (1, 1)
     shown = (await nous("status")).stdout
-    assert "1 check of facts waits for the mind, stored and recallable meanwhile, asked again by itself; the longest because: " in shown
+    assert "1 check of facts waits for the mind; what was learned and said is kept and can be recalled meanwhile, and it is" in shown
     assert shown.count("529 overloaded") == 1
     waited = await nous("wait", "--timeout", "0")
     assert (waited.exit_code, "supersession_checker: 1 retrying" in waited.stderr) == (1, True)

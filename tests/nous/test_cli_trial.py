@@ -177,3 +177,15 @@ async def test_without_a_mind_it_says_what_to_set(nous: Nous, tmp_path: Path) ->
     assert shown.exit_code == 2
     assert "set ANTHROPIC_API_KEY, and NOUS_MIND=claude if NOUS_MIND is set" in shown.stderr
     assert os.sep not in shown.stderr.partition("set ANTHROPIC_API_KEY")[2]
+
+
+async def test_files_are_looked_at_before_the_mind_is(nous: Nous) -> None:
+    told = await nous("trial", "nosuch.jsonl", **OFFLINE)
+    assert (told.exit_code, told.stderr) == (2, "nous: nosuch.jsonl cannot be read: no such file or directory\n")
+
+
+async def test_a_line_that_is_not_utf_8_is_named(nous: Nous, server: ModelServer, tmp_path: Path) -> None:
+    file = tmp_path / "odd.jsonl"
+    file.write_bytes(b'{"transcript": "User: hello"}\n{"transcript": "User: caf\xe9"}\n')
+    told = await nous("trial", str(file))
+    assert (told.exit_code, "odd.jsonl line 2 is not UTF-8" in told.stderr, server.asked) == (2, True, [])

@@ -137,6 +137,13 @@ async def test_a_fact_is_as_old_as_its_quote_or_as_the_episode_s_beginning_or_as
     ]
 
 
+async def test_an_episode_never_begins_after_its_end_whatever_its_producer_s_clock_said(summarizer: Bench, kit: Kit) -> None:
+    event = closed(started_at=datetime(9999, 12, 31, tzinfo=UTC))
+    await summarizer.work(event)
+    row = await episode(kit, event)
+    assert row.started_at == row.ended_at == event.occurred_at
+
+
 async def test_a_text_without_speakers_is_vouched_for_by_the_episode(summarizer: Bench) -> None:
     await summarizer.work(closed(f"Somebody wrote: {OSLO} And more."))
     assert [fact["provenance"] for fact in await learned(summarizer)] == ["episode_summary"]

@@ -44,7 +44,7 @@ def _born(event: EpisodeClosed, now: datetime) -> Episode:
         agent_id=event.agent_id,
         episode_id=event.episode_id,
         trigger="episode_closed",
-        started_at=event.started_at or event.occurred_at,
+        started_at=min(event.started_at or event.occurred_at, event.occurred_at),
         created_at=now,
         recorded_at=now,
         recorded_by=event.event_id,
