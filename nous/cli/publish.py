@@ -8,7 +8,9 @@ arrived before have their ids again, and one effect.
 """
 
 import asyncio
+import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from difflib import get_close_matches
@@ -60,9 +62,11 @@ def publish_file(settings: Settings, event: str, file: str, *, is_json: bool, wi
         tally = Tally(kind.stream)
         try:
             asyncio.run(_send_all(settings, kind, lines.pages(descriptor), tally, printer, advance))
-        except (Outage, KeyboardInterrupt):
+        except (Outage, KeyboardInterrupt, asyncio.CancelledError) as stopped:
             _end(tally, printer)
             _say_how_far(tally)
+            if isinstance(stopped, asyncio.CancelledError):
+                raise KeyboardInterrupt from None
             raise
     _end(tally, printer)
     _note_if_unheard(kind)
@@ -96,18 +100,33 @@ async def _send_all(
     advance: Callable[[int, int], None],
 ) -> None:
     spelling = Spelling(kind)
-    async with _connected(settings, kind) as append:
-        async for page in pages:
-            fit = _accepted(kind, page, tally, printer)
-            while batch := list(islice(fit, BATCH)):
-                entry_ids, is_interrupted = await _whole(append(batch))
-                for one, entry_id in zip(batch, entry_ids, strict=True):
-                    spelling.look_at(one.line, one.fields)
-                    tally.count(one, entry_id)
-                    printer.sent(one, entry_id)
-                if is_interrupted:
-                    raise asyncio.CancelledError
-            advance(sum(line.size for line in page), tally.sent)
+    with _cancelled_by_ctrl_c():
+        async with _connected(settings, kind) as append:
+            async for page in pages:
+                fit = _accepted(kind, page, tally, printer)
+                while batch := list(islice(fit, BATCH)):
+                    entry_ids, is_interrupted = await _whole(append(batch))
+                    for one, entry_id in zip(batch, entry_ids, strict=True):
+                        spelling.look_at(one.line, one.fields)
+                        tally.count(one, entry_id)
+                        printer.sent(one, entry_id)
+                    if is_interrupted:
+                        raise asyncio.CancelledError
+                advance(sum(line.size for line in page), tally.sent)
+
+
+@contextmanager
+def _cancelled_by_ctrl_c() -> Iterator[None]:
+    """Ctrl-C cancels the block whenever it comes: the handler of asyncio.run is not called when that is just before the loop waits."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is None or threading.current_thread() is not threading.main_thread():  # only the main thread hears of signals
+        yield
+        return
+    loop.add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 async def _send(settings: Settings, kind: type[Event], batch: Sequence[Ready]) -> list[str]:

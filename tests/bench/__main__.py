@@ -1,4 +1,4 @@
-"""`python -m tests.bench [--json]`: the figures of docs/performance.md, from one run of about two minutes."""
+"""`python -m tests.bench [--json]`: the figures of docs/performance.md, from one run of about four minutes."""
 
 import argparse
 import json
