@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import briefs
+from . import briefs, many
 from .database import Read, Write
 
 
@@ -58,9 +58,9 @@ class Ended:
     model: str | None
 
 
-_NAMES = tuple(Decision.__dataclass_fields__)
+_NAMES = many.columns(Decision)
 _COLUMNS = ", ".join(_NAMES)
-_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "decision_id", "created_at"))
+_PUT = text(many.upserting("brain.decisions", _NAMES, key=("agent_id", "decision_id"), fixed=("created_at",)))
 
 
 async def get(db: Read, agent: str, decision: UUID) -> Decision | None:
@@ -75,14 +75,7 @@ async def get(db: Read, agent: str, decision: UUID) -> Decision | None:
 
 async def put(db: Write, decision: Decision) -> None:
     """Write a decision down as it is now."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
-    await db.execute(
-        text(
-            f"INSERT INTO brain.decisions ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
-            f" ON CONFLICT (agent_id, decision_id) DO UPDATE SET {changes}"
-        ),
-        {**vars(decision), "reasons": list(decision.reasons), "alternatives": list(decision.alternatives)},
-    )
+    await db.execute(_PUT, many.packed([vars(decision)]))
 
 
 async def between(db: Read, agent: str, first: datetime, last: datetime) -> list[Decision]:

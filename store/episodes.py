@@ -9,6 +9,7 @@ from uuid import UUID
 from pgvector import HalfVector
 from sqlalchemy import text
 
+from . import many
 from .database import Read, Write
 from .vectors import Vector
 
@@ -56,9 +57,9 @@ class Episode:
     settled_by: str | None = None
 
 
-_NAMES = tuple(Episode.__dataclass_fields__)
+_NAMES = many.columns(Episode)
 _COLUMNS = ", ".join(_NAMES)
-_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "episode_id", "created_at"))
+_PUT = text(many.upserting("heart.episodes", _NAMES, key=("agent_id", "episode_id"), fixed=("created_at",)))
 
 
 async def get(db: Read, agent: str, episode: UUID) -> Episode | None:
@@ -85,14 +86,7 @@ async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit:
 
 async def put(db: Write, episode: Episode) -> None:
     """Write an episode down as it is now."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
-    await db.execute(
-        text(
-            f"INSERT INTO heart.episodes ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
-            f" ON CONFLICT (agent_id, episode_id) DO UPDATE SET {changes}"
-        ),
-        {**vars(episode), "lessons_learned": list(episode.lessons_learned)},
-    )
+    await db.execute(_PUT, many.packed([vars(episode)]))
 
 
 async def owners(db: Read, episode: UUID) -> list[str]:

@@ -4,7 +4,7 @@ Row by row, Postgres starts the statement and reads the admitted agents anew for
 itself. An array for each column costs the driver twice the time of this: it looks at each element of each (measured).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -16,9 +16,15 @@ def columns(kind: Any) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind))
 
 
-def inserting(table: str, names: Iterable[str]) -> str:
+def inserting(table: str, names: Sequence[str]) -> str:
     """A statement that adds the rows of `packed`; what to do ON CONFLICT may follow."""
     return f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(f'q.{name}' for name in names)} FROM {these(table)}"
+
+
+def upserting(table: str, names: Sequence[str], *, key: Sequence[str], fixed: Sequence[str] = ()) -> str:
+    """A statement that adds the rows of `packed`, or writes them over those of the same `key`, but for the `fixed` columns."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in (*key, *fixed))
+    return f"{inserting(table, names)} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
 
 
 def these(table: str) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from nous.text import normalise
 
-from . import briefs
+from . import briefs, many
 from .database import Read, Write
 
 MOST_NOTES = 200
@@ -80,9 +80,9 @@ class Notes:
         return f"the oldest {len(self.left_out)} of {every} notes left out: a procedure keeps the {MOST_NOTES} that were heard last"
 
 
-_NAMES = tuple(Procedure.__dataclass_fields__)
+_NAMES = many.columns(Procedure)
 _COLUMNS = ", ".join(_NAMES)
-_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "procedure_id", "created_at"))
+_PUT = text(many.upserting("heart.procedures", _NAMES, key=("agent_id", "procedure_id"), fixed=("created_at",)))
 _LISTS = ("goals", "core_patterns", "implementation_notes")
 
 
@@ -113,14 +113,7 @@ async def get(db: Read, agent: str, procedure: UUID) -> Procedure | None:
 
 async def put(db: Write, procedure: Procedure) -> None:
     """Write a procedure down as it is now."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
-    await db.execute(
-        text(
-            f"INSERT INTO heart.procedures ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
-            f" ON CONFLICT (agent_id, procedure_id) DO UPDATE SET {changes}"
-        ),
-        {**vars(procedure), **{name: list(getattr(procedure, name)) for name in _LISTS}},
-    )
+    await db.execute(_PUT, many.packed([vars(procedure)]))
 
 
 async def listed(db: Read, *, agent: str | None, limit: int | None = None) -> list[Procedure]:

@@ -41,11 +41,7 @@ Pair = tuple[str, bytes, bytes]
 
 _NAMES = many.columns(Relation)
 _COLUMNS = ", ".join(_NAMES)
-_PUT = text(
-    many.inserting("heart.relations", _NAMES) + " ON CONFLICT (agent_id, low_key, high_key) DO UPDATE SET"
-    f" {', '.join(f'{name} = excluded.{name}' for name in _NAMES if name not in ('agent_id', 'low_key', 'high_key'))}"
-    " WHERE excluded.decided_by = 'person'"
-)
+_PUT = text(many.upserting("heart.relations", _NAMES, key=("agent_id", "low_key", "high_key")) + " WHERE excluded.decided_by = 'person'")
 
 
 def pair(agent: str, left: bytes, right: bytes) -> Pair:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from . import many
 from .database import Read, Write
 
 Ending = Literal["ended", "abandoned"]
@@ -56,10 +57,10 @@ class Turn:
     turn_id: str | None = None
 
 
-_NAMES = tuple(Session.__dataclass_fields__)
+_NAMES = many.columns(Session)
 _COLUMNS = ", ".join(_NAMES)
-_CHANGING = tuple(name for name in _NAMES if name not in ("agent_id", "session_key", "session_id", "started_at"))
-_TURN = tuple(Turn.__dataclass_fields__)
+_PUT = text(many.upserting("heart.sessions", _NAMES, key=("agent_id", "session_key"), fixed=("session_id", "started_at")))
+_TURN = many.columns(Turn)
 
 
 async def open_one(db: Read, agent: str, session_id: str) -> Session | None:
@@ -96,14 +97,7 @@ async def latest(db: Read, agent: str, session_id: str) -> Session | None:
 
 async def put(db: Write, session: Session) -> None:
     """Write a session down as it is now."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in _CHANGING)
-    await db.execute(
-        text(
-            f"INSERT INTO heart.sessions ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
-            f" ON CONFLICT (agent_id, session_key) DO UPDATE SET {changes}"
-        ),
-        {**vars(session), "tools": list(session.tools)},
-    )
+    await db.execute(_PUT, many.packed([vars(session)]))
 
 
 async def add_turn(db: Write, turn: Turn) -> str | None:
