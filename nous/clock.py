@@ -23,6 +23,12 @@ def earlier(moment: datetime, by: timedelta) -> datetime:
     return first + max(moment - first - by, timedelta())
 
 
+def later(moment: datetime, by: timedelta) -> datetime:
+    """`moment` (aware) plus so much, in UTC, and never after the last moment there is."""
+    last = datetime.max.replace(tzinfo=UTC)
+    return last - max(last - moment - by, timedelta())
+
+
 @contextmanager
 def held(at: datetime) -> Iterator[None]:
     """Hold the clock at `at` (aware) for the block; raises ValueError for a naive time."""

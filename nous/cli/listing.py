@@ -81,17 +81,20 @@ def print_with_ids(console: Console, noun: str, columns: Sequence[str], rows: It
 
 def _width(columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> int:
     """What the columns take whose cells are not to be wrapped, with an id in the last."""
-    taken = [max(map(_length, [name, *cells])) for name, *cells in zip(columns[:-1], *(row[:-1] for row in rows), strict=True)]
+    taken = [
+        max(cell_len(_plain(cell)) for cell in (name, *cells))
+        for name, *cells in zip(columns[:-1], *(row[:-1] for row in rows), strict=True)
+    ]
     return sum(taken) + len(taken) * GAP + ID_WIDTH
 
 
-def _length(cell: str | Text) -> int:
-    return cell_len(cell.plain if isinstance(cell, Text) else cell)
+def _plain(cell: str | Text) -> str:
+    return cell.plain if isinstance(cell, Text) else cell
 
 
 def _print_line_by_line(console: Console, rows: Iterable[tuple[UUID, Sequence[str | Text]]]) -> None:
     for id_, (*cells, last) in rows:
-        told = " · ".join(cell.plain if isinstance(cell, Text) else cell for cell in cells)
+        told = " · ".join(map(_plain, cells))
         console.print(screen.said(told, "dim"), last, Text(str(id_), style="dim"), sep="\n", end="\n\n")
 
 

@@ -11,7 +11,7 @@ from both ends.
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from nous import clock
@@ -36,7 +36,7 @@ async def find(db: Read, episode: Episode, *, named: Iterable[UUID], listed: Seq
     ended = Ended(episode.episode_id, first, last, session.session_id if session else None, episode.model)
     within = LISTED_WITHIN if listed else timedelta()
     found: dict[UUID, How] = dict.fromkeys(named, "named")
-    for one in await decisions.between(db, episode.agent_id, clock.earlier(first, within), _later(last, within)):
+    for one in await decisions.between(db, episode.agent_id, clock.earlier(first, within), clock.later(last, within)):
         if how := _how(one, ended) or _as_listed(one, listed):
             found.setdefault(one.decision_id, how)
     return found
@@ -44,7 +44,7 @@ async def find(db: Read, episode: Episode, *, named: Iterable[UUID], listed: Seq
 
 async def find_episodes(db: Read, decision: Decision) -> dict[UUID, How]:
     """The episodes that have ended and to which a decision belongs, without those it is linked to."""
-    first, last = clock.earlier(decision.decided_at, LISTED_WITHIN), _later(decision.decided_at, LISTED_WITHIN)
+    first, last = clock.earlier(decision.decided_at, LISTED_WITHIN), clock.later(decision.decided_at, LISTED_WITHIN)
     near = {one.episode_id: one for one in await decisions.unlinked(db, decision, first, last)}
     found = {episode: how for episode, one in near.items() if (how := _how(decision, one))}
     others = [one for episode, one in near.items() if episode not in found]
@@ -64,12 +64,6 @@ def _how(decision: Decision, episode: Ended) -> How | None:
 
 def _as_listed(decision: Decision, listed: Iterable[str]) -> How | None:
     return "mind" if any(_is_meant(decision, text) for text in listed) else None
-
-
-def _later(moment: datetime, by: timedelta) -> datetime:
-    """A moment plus so much, and never after the last moment there is."""
-    last = datetime.max.replace(tzinfo=UTC)
-    return last - max(last - moment - by, timedelta())
 
 
 def _is_meant(decision: Decision, text: str) -> bool:
