@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from .base import AgentId, Event, EventId
+from .identity import derived
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_CLOCK_AHEAD = timedelta(minutes=5)
@@ -79,6 +80,22 @@ def decode(kind: type[Event], body: bytes, entry_id: str, *, now: datetime | Non
         return _decoded(kind, body, entry_id, now)
     except RecursionError:
         raise MalformedEvent(f"the body is nested too deeply, and an event is flat; it begins {body[:60]!r}") from None
+
+
+def identity(kind: type[Event], fields: Mapping[bytes, bytes], entry_id: str) -> tuple[str, str]:
+    """(agent_id, event_id) of an entry, as `decode` has them, whether or not it is an event.
+
+    The agent of a body that names none is empty; an event that says nothing readable of its id has one that follows from its entry.
+    """
+    agent, event_id = "", ""
+    try:
+        body = _object(body_of(fields))
+        if body.get("event_id") is None:
+            body["event_id"] = kind.derive_id(body, entry_id)
+        agent, event_id = _readable(body, "agent_id", _AGENT_ID), _readable(body, "event_id", _EVENT_ID)
+    except (MalformedEvent, RecursionError):
+        pass
+    return agent, event_id or derived(kind.stream, entry_id)
 
 
 def encode(event: Event) -> bytes:

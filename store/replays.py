@@ -1,0 +1,148 @@
+"""Replay stores: databases beside the live one, each with what one replay made of the recorded events.
+
+    live database ──▶ <live>_replay_<name>: made, brought to shape, filled by a replay, compared, dropped
+
+What a replay takes as given is copied from the live store, agent by agent: what minds answered, what was reported turn by turn, and what
+has been forgotten.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from nous.errors import Misconfigured, UserMistake
+
+from .database import Database, engine, raise_named
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
+ROWS_AT_ONCE = 1_000
+TAKES_PRIVILEGE = "42501"
+EXISTS = "42P04"
+
+GIVEN = {
+    "bus.answers": "relation IS NOT NULL",
+    "bus.writings": "answer IS NOT NULL",
+    "heart.sessions": "true",
+    "heart.turns": "true",
+    "heart.episodes": "session_key IS NOT NULL",
+}
+"""What a replay takes as given, and which rows of it."""
+
+AS_OPENED = {
+    "title": None,
+    "summary": None,
+    "written_by": None,
+    "model": None,
+    "settled_by": None,
+    "asked_of": None,
+    "brief": "",
+}
+"""Of an episode that a session opened: what was not there before it was settled."""
+
+
+def url_of(live: str, name: str) -> str:
+    """Where the replay of this name is. Raises UserMistake for a name that does not do."""
+    if not NAME.fullmatch(name):
+        raise UserMistake(f"{name!r} is no name for a replay; use 1 to 30 small letters, digits and _, beginning with a letter")
+    whole = make_url(live)
+    return whole.set(database=f"{whole.database}{_SUFFIX}{name}").render_as_string(hide_password=False)
+
+
+_SUFFIX = "_replay_"
+
+
+async def create(live: str, name: str) -> str:
+    """Make an empty database for it, and say where. Raises UserMistake when there is one, Misconfigured when this login may not."""
+    url = url_of(live, name)
+    database = make_url(url).database or ""
+    try:
+        async with _owner(live) as connection:
+            await connection.execute(text(f'CREATE DATABASE "{database}" TEMPLATE template0'))
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None)
+        if state == EXISTS:
+            raise UserMistake(f"there is a replay {name!r} already; take another name, or: nous replays drop {name}") from None
+        if state == TAKES_PRIVILEGE:
+            raise Misconfigured(
+                "this login may not make a database, and a replay is one beside the live one; as a superuser: ALTER ROLE <login> CREATEDB"
+            ) from error
+        raise_named(error)
+    return url
+
+
+async def drop(live: str, name: str) -> None:
+    """Drop it. Raises UserMistake when there is none."""
+    await require(live, name)
+    database = make_url(url_of(live, name)).database
+    async with _owner(live) as connection:
+        await connection.execute(text(f'DROP DATABASE "{database}" WITH (FORCE)'))
+
+
+async def require(live: str, name: str) -> None:
+    """Raises UserMistake when there is no replay of this name."""
+    if name not in dict(await listed(live)):
+        raise UserMistake(f"there is no replay {name!r}; nous replays list shows what there is")
+
+
+async def listed(live: str) -> list[tuple[str, int]]:
+    """The replays beside a live database: names and bytes."""
+    prefix = f"{make_url(live).database}{_SUFFIX}"
+    async with _owner(live) as connection:
+        rows = await connection.execute(
+            text("SELECT datname, pg_database_size(oid) AS bytes FROM pg_database WHERE starts_with(datname, :prefix) ORDER BY 1"),
+            {"prefix": prefix},
+        )
+        return [(row.datname.removeprefix(prefix), row.bytes) for row in rows]
+
+
+async def copy_given(live: Database, fresh: Database, agent: str) -> None:
+    """Bring what a replay takes as given of one agent. Raises Outage and Contended."""
+    for table, which in GIVEN.items():
+        async for rows in _pages(live, table, which, agent):
+            given = [{**row, **AS_OPENED} for row in rows] if table == "heart.episodes" else rows
+            async with fresh.write([agent]) as db:
+                await db.execute(_add(table), {"rows": json.dumps(given)})
+    async for rows in _pages(live, "bus.forgotten", "true", agent):
+        async with fresh.erase([agent]) as db:
+            await db.execute(_add("bus.forgotten"), {"rows": json.dumps(rows)})
+
+
+async def _pages(live: Database, table: str, which: str, agent: str) -> AsyncIterator[list[dict[str, Any]]]:
+    async with live.snapshot([agent]) as db:
+        at = 0
+        while True:
+            found = await db.execute(
+                text(
+                    f"SELECT coalesce(json_agg(q), '[]')::text FROM (SELECT * FROM {table} WHERE agent_id = :agent AND {which}"
+                    " ORDER BY ctid LIMIT :limit OFFSET :at) q"
+                ),
+                {"agent": agent, "limit": ROWS_AT_ONCE, "at": at},
+            )
+            rows: list[dict[str, Any]] = json.loads(found.scalar_one())
+            if rows:
+                yield rows
+            if len(rows) < ROWS_AT_ONCE:
+                return
+            at += len(rows)
+
+
+def _add(table: str) -> Any:
+    rows = f"json_populate_recordset(CAST(NULL AS {table}), CAST(:rows AS json))"
+    return text(f"INSERT INTO {table} SELECT * FROM {rows} ON CONFLICT DO NOTHING")
+
+
+@asynccontextmanager
+async def _owner(url: str) -> AsyncIterator[AsyncConnection]:
+    made = engine(url, pool=1).execution_options(isolation_level="AUTOCOMMIT")
+    try:
+        async with made.connect() as connection:
+            yield connection
+    finally:
+        await made.dispose()

@@ -1,0 +1,123 @@
+"""The archivist: keeps every event of every stream, raw, and lets the streams forget what everybody has passed.
+
+    every stream ──▶ a page as it came ──▶ bus.events (agent, event id, stream, body: once) ──▶ acknowledged ──▶ trimmed (retention)
+                        └─ killed meanwhile ─▶ taken over after the claim time, and kept again: the same row
+
+It reads what a body says of itself and no more: what no worker can read is kept too. It has no receipts, for it has no effect but the
+row, and the row is its receipt. One reads all streams with one command; any number of replicas may run.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+
+import structlog
+from redis.asyncio import Redis
+
+import events
+from events import Event, MalformedEvent
+from nous import clock
+from store import archive
+from store.archive import Archived
+
+from . import retention, streams
+from .patience import stopped_within, through_outages
+from .streams import Entry
+from .sweep import Consumers
+from .worker import Kit
+
+DOES = "Keep every event of every stream, raw, and let the streams forget what everybody has passed."
+PAGE = 500  # entries of each stream
+BYTES_AT_ONCE = 8 * 1024 * 1024
+BLOCK_MS = 1_000
+TRIM_EVERY_S = 5.0
+
+log = structlog.get_logger().bind(worker=streams.ARCHIVIST)
+
+
+class Archivist:
+    """The archivist of one process, from its start to its stop."""
+
+    def __init__(self, kit: Kit, redis: Redis, consumer: str, consumers: Consumers) -> None:
+        """`consumers` names the workers on each stream: what one of them has not passed is not trimmed."""
+        self.kit = kit
+        self.redis = redis
+        self.consumer = consumer
+        self.consumers = consumers
+        self.stopping = asyncio.Event()
+        self.has_groups = False
+
+    async def read(self) -> None:
+        """Keep the next page of every stream. Raises Outage."""
+        await self._ensure_groups()
+        try:
+            found = await streams.read(self.redis, streams.ARCHIVIST, self.consumer, list(events.CATALOGUE), count=PAGE, block_ms=BLOCK_MS)
+        except streams.GroupLost:
+            self.has_groups = False
+            return
+        for stream, entries in found.items():
+            await through_outages(partial(self.keep, stream, entries), stopping=self.stopping, log=log)
+
+    async def keep(self, stream: str, entries: Sequence[Entry]) -> None:
+        """Keep these entries, and acknowledge them. Raises Outage and Contended."""
+        for some in _bounded([archived(events.CATALOGUE[stream], entry) for entry in entries]):
+            async with self.kit.database.notes({one.agent_id for one in some}) as db:
+                await archive.insert(db, some)
+        await streams.acknowledge(self.redis, stream, streams.ARCHIVIST, [entry.entry_id for entry in entries])
+
+    async def take_over(self) -> None:
+        """Keep what a dead replica left pending. Raises Outage and Contended."""
+        after_s, group = self.kit.settings.claim_after_s, streams.ARCHIVIST
+        for stream in events.CATALOGUE:
+            while entries := await streams.claim(self.redis, stream, group, self.consumer, idle_ms=int(after_s * 1000), count=PAGE):
+                await self.keep(stream, entries)
+        await stopped_within(after_s, self.stopping)
+
+    async def trim(self) -> None:
+        """Let the streams forget what everybody has passed. Raises Outage."""
+        await retention.trim(self.redis, self.consumers, keep_s=self.kit.settings.stream_keep_s)
+        await stopped_within(TRIM_EVERY_S, self.stopping)
+
+    async def _ensure_groups(self) -> None:
+        if not self.has_groups:
+            for stream in events.CATALOGUE:
+                await streams.ensure_group(self.redis, stream, streams.ARCHIVIST)
+            self.has_groups = True
+
+
+def archived(kind: type[Event], entry: Entry) -> Archived:
+    """The row that keeps an entry."""
+    now, body = clock.now(), _body(entry)
+    agent, event_id = events.identity(kind, entry.fields, entry.entry_id)
+    return Archived(agent, event_id, kind.stream, archive.digest(body), body, entry.entry_id, _arrived_at(entry, now), now)
+
+
+def _body(entry: Entry) -> bytes:
+    """What a worker would read, or all there is."""
+    try:
+        return events.body_of(entry.fields)
+    except MalformedEvent:
+        return events.kept_body(entry.fields)
+
+
+def _arrived_at(entry: Entry, now: datetime) -> datetime:
+    """The entry's own time, as far as a clock may have made it."""
+    try:
+        return min(events.entry_time(entry.entry_id), now + events.MAX_CLOCK_AHEAD)
+    except MalformedEvent:
+        return now
+
+
+def _bounded(rows: Sequence[Archived]) -> Iterator[list[Archived]]:
+    """The rows in runs that are no burden to send."""
+    some: list[Archived] = []
+    size = 0
+    for row in rows:
+        if some and size + len(row.body) > BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(row)
+        size += len(row.body)
+    if some:
+        yield some
