@@ -8,10 +8,11 @@ from .censors import CensorAdded, CensorEscalated, CensorRelaxed, CensorTriggere
 from .decisions import DecisionOutcome, DecisionRecorded, DecisionReviewed, Stakes
 from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, EpisodeUnsettled, SummaryWriter
 from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
+from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
 from .procedures import ProcedureLearned, ProcedureUsed
 from .publish import publish
-from .wire import MAX_BODY_BYTES, MalformedEvent, body_of, decode, encode, entry_time, kept_body
+from .wire import MAX_BODY_BYTES, MAX_CLOCK_AHEAD, MalformedEvent, body_of, decode, encode, entry_time, identity, kept_body
 
 CATALOGUE: dict[str, type[Event]] = {
     kind.stream: kind
@@ -33,9 +34,11 @@ CATALOGUE: dict[str, type[Event]] = {
         CensorEscalated,
         FactRestored,
         FactSplit,
+        FactForgotten,
         EpisodeRestored,
         CensorAdded,
         CensorRelaxed,
+        AgentForgotten,
     )
 }
 """Every event by its stream: first what agents publish, then what workers and people's commands do."""
@@ -43,7 +46,9 @@ CATALOGUE: dict[str, type[Event]] = {
 __all__ = [
     "CATALOGUE",
     "MAX_BODY_BYTES",
+    "MAX_CLOCK_AHEAD",
     "MAX_CONTENT_CHARACTERS",
+    "AgentForgotten",
     "CensorAdded",
     "CensorEscalated",
     "CensorRelaxed",
@@ -57,6 +62,7 @@ __all__ = [
     "EpisodeUnsettled",
     "Event",
     "FactConfirmed",
+    "FactForgotten",
     "FactLearned",
     "FactMerged",
     "FactRestored",
@@ -77,6 +83,7 @@ __all__ = [
     "derived",
     "encode",
     "entry_time",
+    "identity",
     "kept_body",
     "publish",
 ]

@@ -133,6 +133,18 @@ async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) ->
     return {(row.agent_id, row.older_key, row.newer_key): _answer(row) for row in rows}
 
 
+async def among(db: Read, agent: str, keys: Collection[bytes]) -> list[Answer]:
+    """Every answer about two of these texts of one agent, in the order they were given."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(many.columns(Answer))} FROM bus.answers WHERE agent_id = :agent AND relation IS NOT NULL"
+            " AND older_key = ANY(CAST(:keys AS bytea[])) AND newer_key = ANY(CAST(:keys AS bytea[])) ORDER BY answered_at, model"
+        ),
+        {"agent": agent, "keys": list(keys)},
+    )
+    return [_answer(row) for row in rows]
+
+
 async def unsure(db: Read, *, model: str, agent: str | None) -> list[tuple[str, UUID]]:
     """The active facts, by (agent_id, fact_id), that some mind could not tell about and this one was not asked; needs an overview."""
     rows = await db.execute(

@@ -4,9 +4,13 @@
     async with database.write(["agent-7"]) as db:    Write: holds agent-7's lock until it commits
     async with database.overview() as db:            Read: an operator's view, every agent, writes nothing
 
+    async with database.erase(["agent-7"]) as db:    Erase: holds agent-7's lock, and may take away what a Write only adds to
+    async with database.switching() as db:           Switch: the tables' owner, while no Write is open
+
 A transaction begins by taking on the role `nous_worker` (or `nous_operator`), which owns nothing and cannot bypass row-level
 security, and by naming the agents it is for: a query that forgets its filter finds those agents' rows, never another's. A
-Write then takes the agents' advisory locks, in sorted order; every search is a later statement than the lock.
+Write then takes a share of the lock that a Switch holds alone, and the agents' advisory locks, in sorted order; every search is a later
+statement than the lock.
 """
 
 import hashlib
@@ -31,10 +35,18 @@ Read = NewType("Read", AsyncSession)
 Write = NewType("Write", Read)
 """A session that may also write; it holds the locks of its agents."""
 
+Erase = NewType("Erase", Write)
+"""A session that may also delete; it holds the locks of its agents, and takes the time it needs."""
+
+Switch = NewType("Switch", Read)
+"""A session of the tables' owner: it takes on a role (`acting`) to see memory, and every Write waits for its end."""
+
 LOCK_TIMEOUT_MS = 20_000
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000  # frees what a stopped process holds
 TRANSACTION_TIMEOUT_MS = 30_000  # frees it where the process was stopped between preparing a statement and running it, which is not idle
+SWITCH_PATIENCE_MS = 3_000  # for open Writes to end; those that come meanwhile wait behind
+SWITCH_IDLE_MS = 20_000  # a Switch may ask an embedder
 CONNECT_TIMEOUT_S = 10
 POOL_TIMEOUT_S = 30
 COMMAND_TIMEOUT_S = STATEMENT_TIMEOUT_MS / 1000 + 5  # a server that fell silent is given up on; a living one cancels the statement before
@@ -57,7 +69,19 @@ _TRANSACTION_TIMEOUT = (  # Postgres 17 and newer know it
     f"SELECT set_config('transaction_timeout', '{TRANSACTION_TIMEOUT_MS}', false)"
     " WHERE current_setting('server_version_num')::int >= 170000"
 )
-_LOCK = text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
+_UNHURRIED = text(  # its statements are bounded as ever; there are as many as an agent has pages
+    "SELECT set_config('transaction_timeout', '0', true) WHERE current_setting('server_version_num')::int >= 170000"
+)
+_SWITCH_KEY = 0x6E6F757300000001
+_LOCK = text(
+    f"SELECT pg_advisory_xact_lock_shared({_SWITCH_KEY})"
+    " UNION ALL SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key"
+)
+_LOCK_OUT = text(f"SELECT pg_advisory_xact_lock({_SWITCH_KEY})")
+_PATIENCE = text(
+    f"SELECT set_config('lock_timeout', '{SWITCH_PATIENCE_MS}', true),"
+    f" set_config('idle_in_transaction_session_timeout', '{SWITCH_IDLE_MS}', true)"
+)
 
 
 class Database:
@@ -76,11 +100,25 @@ class Database:
             yield Read(session)
 
     @asynccontextmanager
+    async def snapshot(self, agents: Collection[str]) -> AsyncIterator[Read]:
+        """As `read`, and every statement sees the same moment. Raises Outage and Contended."""
+        async with self._transaction("nous_worker", agents, read_only=True, isolation="REPEATABLE READ") as session:
+            yield Read(session)
+
+    @asynccontextmanager
     async def write(self, agents: Collection[str]) -> AsyncIterator[Write]:
         """Write to the memory of `agents`, alone: commits at the end, rolls back on any error. Raises Outage and Contended."""
         async with self._transaction("nous_worker", agents, read_only=False) as session:
             await session.execute(_LOCK, {"keys": sorted(lock_key(agent) for agent in agents)})
             yield Write(Read(session))
+
+    @asynccontextmanager
+    async def erase(self, agents: Collection[str]) -> AsyncIterator[Erase]:
+        """Erase from the memory of `agents`, alone: commits at the end, rolls back on any error. Raises Outage and Contended."""
+        async with self._transaction("nous_eraser", agents, read_only=False) as session:
+            await session.execute(_UNHURRIED)
+            await session.execute(_LOCK, {"keys": sorted(lock_key(agent) for agent in agents)})
+            yield Erase(Write(Read(session)))
 
     @asynccontextmanager
     async def notes(self, agents: Collection[str]) -> AsyncIterator[Write]:
@@ -100,14 +138,31 @@ class Database:
         async with self._transaction("nous_operator", (), read_only=True) as session:
             yield Read(session)
 
+    def connections(self) -> tuple[int, int]:
+        """How many connections of the pool are in use, and how many are idle."""
+        pool = self._engine.pool
+        return pool.checkedout(), pool.checkedin()  # type: ignore[attr-defined]  # the pool of an async engine is a queue
+
+    @asynccontextmanager
+    async def switching(self) -> AsyncIterator[Switch]:
+        """Change what every writer goes by, as the tables' owner: no Write is open meanwhile. Raises Outage and Contended."""
+        async with self._transaction("none", (), read_only=False) as session:
+            await session.execute(_PATIENCE)
+            await session.execute(_LOCK_OUT)
+            yield Switch(Read(session))
+
     async def close(self) -> None:
         """Close every connection."""
         await self._engine.dispose()
 
     @asynccontextmanager
-    async def _transaction(self, role: str, agents: Collection[str], *, read_only: bool) -> AsyncIterator[AsyncSession]:
+    async def _transaction(
+        self, role: str, agents: Collection[str], *, read_only: bool, isolation: str | None = None
+    ) -> AsyncIterator[AsyncSession]:
         session = self._sessions()
         try:
+            if isolation:
+                await self._isolate(session, isolation)
             await self._begin(session, role, agents, read_only=read_only)
             yield session
             await session.commit()
@@ -121,11 +176,26 @@ class Database:
             with suppress(*DRIVER_ERRORS):  # a connection that is gone cannot roll back, and need not
                 await session.close()  # rolls back what was not committed
 
+    async def _isolate(self, session: AsyncSession, level: str) -> None:
+        try:
+            await session.connection(execution_options={"isolation_level": level})
+        except OSError as error:
+            raise_named(error)
+
     async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool) -> None:
         try:
             await session.execute(_BEGIN, {"role": role, "agents": sorted(agents), "read_only": read_only})
         except OSError as error:  # the server did not take the connection
             raise_named(error)
+
+
+@asynccontextmanager
+async def acting(db: Switch, agents: Collection[str] | None) -> AsyncIterator[Write]:
+    """See and write the memory of `agents` as a worker does, for the block; None sees everybody's as an operator does."""
+    taken = {"role": "nous_operator" if agents is None else "nous_worker", "agents": sorted(agents or ()), "read_only": False}
+    await db.execute(_BEGIN, taken)
+    yield Write(db)
+    await db.execute(_BEGIN, {"role": "none", "agents": [], "read_only": False})
 
 
 def engine(url: str, *, pool: int) -> AsyncEngine:
@@ -188,7 +258,7 @@ def named(error: Exception) -> Exception:
         return Misconfigured(f"Postgres refuses the connection ({why}); correct NOUS_DATABASE_URL")
     if state == NOT_A_MEMBER and "set role" in why:
         return Misconfigured(
-            f"this login may not act as a worker ({why}); as the tables' owner: GRANT nous_worker, nous_operator TO <login>"
+            f"this login may not act as a worker ({why}); as the tables' owner: GRANT nous_worker, nous_operator, nous_eraser TO <login>"
         )
     if state in UNFIT_STATES and "does not exist" in why:
         return Misconfigured(f"the database is not the shape this version needs ({why}); run: nous migrate")

@@ -73,6 +73,18 @@ async def get(db: Read, agent: str, decision: UUID) -> Decision | None:
     return _decision(row) if row else None
 
 
+async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Decision]:
+    """Decisions whose id lies between these two; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM brain.decisions WHERE decision_id BETWEEN :first AND :last"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, decision_id LIMIT :limit"
+        ),
+        {"first": first, "last": last, "agent": agent, "limit": limit},
+    )
+    return [_decision(row) for row in rows]
+
+
 async def put(db: Write, decision: Decision) -> None:
     """Write a decision down as it is now."""
     await db.execute(_PUT, many.packed([vars(decision)]))

@@ -1,4 +1,9 @@
-"""Embedders: which one gives a fact its vector, and the table its vectors stand in. One is active; the row in the database says which."""
+"""Embedders: which one gives a fact its vector, and the table its vectors stand in. One is active; the row in the database says which.
+
+    register ─▶ a table beside the others ─▶ filled (reembedding.py) ─▶ switch: now it is the active one ─▶ drop the one before it
+
+Every Write shares a lock with the others that a switch holds alone, so what `hold` finds stays so until the Write ends.
+"""
 
 import hashlib
 import re
@@ -9,7 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from nous.errors import Misconfigured
 
-from .database import Read
+from . import keys
+from .database import Read, Switch, Write
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,32 @@ class Registered:
 
 async def active(db: Read) -> Registered:
     """The embedder in use. Raises Misconfigured when none is registered."""
-    row = (await db.execute(text("SELECT name, dimension, table_name FROM heart.embedders WHERE active"))).one_or_none()
+    row = (await db.execute(_ACTIVE)).one_or_none()
     if row is None:
         raise Misconfigured("the database knows no embedder yet; run: nous migrate")
     return Registered(name=row.name, dimension=row.dimension, table=row.table_name)
+
+
+_ACTIVE = text("SELECT name, dimension, table_name FROM heart.embedders WHERE active")
+
+
+async def known(db: Read) -> list[Registered]:
+    """Every embedder that has a table, the oldest first."""
+    rows = await db.execute(text("SELECT name, dimension, table_name FROM heart.embedders ORDER BY created_at, name"))
+    return [Registered(name=row.name, dimension=row.dimension, table=row.table_name) for row in rows]
+
+
+async def hold(db: Write, registered: Registered) -> None:
+    """Make sure that vectors are still of this embedder, and stay so until the Write ends. Raises Misconfigured when they are not.
+
+    One small query, 0.3 ms on two busy cores.
+    """
+    found = await active(db)
+    if found != registered:
+        raise Misconfigured(
+            f"the store's vectors are of the embedder {found.name!r} since it was changed (nous reembed), and this worker began with"
+            f" {registered.name!r}; set NOUS_EMBEDDER to the new one and start again. What is not worked yet waits, and nothing is lost"
+        )
 
 
 def require(registered: Registered, *, name: str, dimension: int) -> None:
@@ -34,7 +62,7 @@ def require(registered: Registered, *, name: str, dimension: int) -> None:
     if registered.name != name:
         raise Misconfigured(
             f"the store's vectors are of the embedder {registered.name!r} and this worker is set to {name!r}; vectors of two"
-            f" embedders cannot be compared. Set NOUS_EMBEDDER back, or use another database"
+            f" embedders cannot be compared. Set NOUS_EMBEDDER back, or use another database, or change the store's: nous reembed"
         )
     if registered.dimension != dimension:
         raise Misconfigured(
@@ -43,8 +71,33 @@ def require(registered: Registered, *, name: str, dimension: int) -> None:
         )
 
 
+async def size(db: Read, registered: Registered) -> int:
+    """How many facts have a vector of this embedder; needs an overview."""
+    return int((await db.execute(text(f"SELECT count(*) FROM {registered.table}"))).scalar_one())
+
+
+async def switch(db: Switch, to: Registered) -> None:
+    """Make it the active one, from the end of the transaction on."""
+    await db.execute(text("UPDATE heart.embedders SET active = false WHERE active AND name <> :name"), {"name": to.name})
+    await db.execute(text("UPDATE heart.embedders SET active = true WHERE name = :name AND NOT active"), {"name": to.name})
+
+
+async def drop(db: Switch, registered: Registered) -> None:
+    """Forget an embedder that is not the active one, with its vectors."""
+    await db.execute(text(f"DROP TABLE {registered.table}"))
+    await db.execute(text("ALTER TABLE heart.episode_vectors NO FORCE ROW LEVEL SECURITY"))  # an owner that is forced finds no row
+    await db.execute(text("DELETE FROM heart.episode_vectors WHERE embedder = :name"), {"name": registered.name})
+    await db.execute(text("ALTER TABLE heart.episode_vectors FORCE ROW LEVEL SECURITY"))
+    await db.execute(text("DELETE FROM heart.embedders WHERE name = :name AND NOT active"), {"name": registered.name})
+
+
+async def analyze(db: Switch, registered: Registered) -> None:
+    """Let the planner know what stands in its table now."""
+    await db.execute(text(f"ANALYZE {registered.table}"))
+
+
 async def register(connection: AsyncConnection, name: str, dimension: int) -> None:
-    """Make a table for this embedder's vectors and make it the active one if there is none. For the owner, at migration."""
+    """Make a table for this embedder's vectors and make it the active one if there is none. For the owner."""
     known = (
         await connection.execute(text("SELECT dimension FROM heart.embedders WHERE name = :name"), {"name": name})
     ).scalar_one_or_none()
@@ -82,6 +135,7 @@ CREATE POLICY admitted ON {table} TO nous_worker
     "CREATE POLICY overview ON {table} FOR SELECT TO nous_operator USING (true)",
     "GRANT SELECT ON {table} TO nous_operator",
     "GRANT SELECT, INSERT, UPDATE ON {table} TO nous_worker",
+    *keys.erasable("{table}"),
 ]
 
 

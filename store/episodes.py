@@ -142,10 +142,12 @@ async def announce_unread(db: Write, agent: str, *, model: str, limit: int) -> l
 
 
 async def put_vector(db: Write, agent: str, episode: UUID, part: Part, *, embedder: str, vector: Vector) -> None:
-    """Keep the vector of a part of an episode."""
+    """Keep the vector of a part of an episode. Those of other embedders are of what it said before: they end as vectors."""
     await db.execute(
         text(
-            "INSERT INTO heart.episode_vectors (agent_id, episode_id, part, embedder, vector)"
+            "WITH outdated AS (UPDATE heart.episode_vectors SET vector = '[0]' WHERE agent_id = :agent AND episode_id = :episode"
+            "  AND part = :part AND embedder <> :embedder)"
+            " INSERT INTO heart.episode_vectors (agent_id, episode_id, part, embedder, vector)"
             " VALUES (:agent, :episode, :part, :embedder, CAST(:vector AS halfvec))"
             " ON CONFLICT (agent_id, episode_id, part, embedder) DO UPDATE SET vector = excluded.vector"
         ),
@@ -197,6 +199,24 @@ async def decisions_of(db: Read, agent: str, episodes: Collection[UUID]) -> Sequ
         {"agent": agent, "episodes": list(episodes)},
     )
     return [(row.episode_id, row.decision_id, row.how) for row in rows]
+
+
+async def of_decision(db: Read, agent: str, decision: UUID) -> Sequence[tuple[Episode, How]]:
+    """The episodes a decision belongs to, in order, and how that is known."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(f'e.{name}' for name in _NAMES)}, l.how FROM heart.episode_decisions l"
+            " JOIN heart.episodes e ON e.agent_id = l.agent_id AND e.episode_id = l.episode_id"
+            " WHERE l.agent_id = :agent AND l.decision_id = :decision ORDER BY e.started_at, e.episode_id"
+        ),
+        {"agent": agent, "decision": decision},
+    )
+    found = []
+    for row in rows:
+        fields = dict(row._mapping)
+        how = fields.pop("how")
+        found.append((Episode(**{**fields, "lessons_learned": tuple(row.lessons_learned)}), how))
+    return found
 
 
 def _episode(row: Any) -> Episode:

@@ -19,7 +19,7 @@ class Fact:
     """One row of heart.facts. Times are aware UTC; `valid_*` is the world's time, `created_at` and `recorded_at` ours.
 
     `content` is what is recalled; where a richer wording of another row is shown, `own_content` keeps the row's own. `stored_by` is the
-    event it began with, `recorded_by` the one that changed it last.
+    event it began with, `recorded_by` the one that changed it last. What was forgotten is a row without words (forgetting.py).
     """
 
     agent_id: str
@@ -47,6 +47,7 @@ class Fact:
     disputes: UUID | None
     recorded_at: datetime
     recorded_by: str
+    forgotten_at: datetime | None = None
 
     @property
     def key(self) -> "Key":
@@ -135,6 +136,20 @@ async def by_text(db: Read, agent: str, text_keys: Collection[bytes]) -> list[Fa
     return [_fact(row) for row in rows]
 
 
+async def forgotten(db: Read, keys: Collection[Key]) -> set[Key]:
+    """Those of these facts that were forgotten: there is a row of that id, and it has no words."""
+    if not keys:
+        return set()
+    rows = await db.execute(
+        text(
+            "SELECT f.agent_id, f.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
+            " JOIN heart.facts f ON f.agent_id = q.agent_id AND f.fact_id = q.fact_id AND f.forgotten_at IS NOT NULL"
+        ),
+        _pairs(keys),
+    )
+    return {(row.agent_id, row.fact_id) for row in rows}
+
+
 async def subjects(db: Read, agents: Collection[str]) -> dict[str, list[str]]:
     """The folded subjects of each agent's active facts."""
     rows = await db.execute(
@@ -158,7 +173,7 @@ async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | No
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM heart.facts f WHERE (CAST(:agent AS text) IS NULL OR f.agent_id = :agent)"
-            f" AND {wanted(as_of)} ORDER BY {ORDER} LIMIT :limit"
+            f" AND f.forgotten_at IS NULL AND {wanted(as_of)} ORDER BY {ORDER} LIMIT :limit"
         ),
         {"agent": agent, "inactive": inactive, "limit": limit, **({"as_of": as_of} if as_of else {})},
     )

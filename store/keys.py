@@ -18,3 +18,9 @@ def current_vectors(table: str) -> list[str]:
         f"ALTER TABLE {table} ADD COLUMN current boolean NOT NULL DEFAULT true",
         f"CREATE INDEX ix_vectors_{slug}_past ON {table} (agent_id) WHERE NOT current",
     ]
+
+
+def erasable(table: str, *, is_guarded: bool = True) -> list[str]:
+    """Let the eraser at the rows of a table that belong to the agents its transaction names."""
+    granted = f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO nous_eraser"
+    return [granted, *([f"ALTER POLICY admitted ON {table} TO nous_worker, nous_eraser"] if is_guarded else [])]

@@ -65,7 +65,7 @@ async def by_mention_id(db: Read, wanted: Collection[tuple[str, UUID]]) -> dict[
             "SELECT DISTINCT m.agent_id, m.mention_id, m.content_hash"
             " FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, mention_id)"
             " CROSS JOIN LATERAL (SELECT * FROM heart.fact_mentions m"
-            "  WHERE m.agent_id = q.agent_id AND m.mention_id = q.mention_id OFFSET 0) m"
+            "  WHERE m.agent_id = q.agent_id AND m.mention_id = q.mention_id AND m.content_hash <> '' OFFSET 0) m"
         ),
         {"agents": [agent for agent, _ in wanted], "ids": [one for _, one in wanted]},
     )
@@ -109,6 +109,30 @@ async def of_facts(db: Read, keys: Collection[tuple[str, UUID]]) -> dict[tuple[s
     for row in rows:
         found.setdefault((row.agent_id, row.fact_id), []).append(Mention(**row._mapping))
     return found
+
+
+async def of_events(db: Read, agent: str, event_ids: Collection[str]) -> list[Mention]:
+    """What was said in these events of one agent, in the order it was claimed."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(_NAMES)} FROM heart.fact_mentions WHERE agent_id = :agent AND event_id = ANY(CAST(:events AS text[]))"
+            " ORDER BY occurred_at, event_id"
+        ),
+        {"agent": agent, "events": list(event_ids)},
+    )
+    return [Mention(**row._mapping) for row in rows]
+
+
+async def from_source(db: Read, agent: str, source: str) -> list[Mention]:
+    """What was said of one agent's facts with this source, such as `episode:<id>`, in the order it was claimed."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(_NAMES)} FROM heart.fact_mentions WHERE agent_id = :agent AND source = :source"
+            " ORDER BY occurred_at, event_id"
+        ),
+        {"agent": agent, "source": source},
+    )
+    return [Mention(**row._mapping) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,18 @@ async def unanswered(db: Read, *, before: datetime, limit: int) -> list[Letter]:
     return await _letters(db, "published_at < :before ORDER BY published_at", before, limit)
 
 
+async def of_events(db: Read, agent: str, event_ids: Collection[str]) -> list[Letter]:
+    """The letters of these events of one agent that are still kept."""
+    rows = await db.execute(
+        text(
+            "SELECT agent_id, event_id, stream, body FROM bus.outbox WHERE agent_id = :agent"
+            " AND event_id = ANY(CAST(:events AS text[])) ORDER BY created_at, stream"
+        ),
+        {"agent": agent, "events": list(event_ids)},
+    )
+    return [_letter(row) for row in rows]
+
+
 async def mark_published(db: Write, keys: Collection[Key], *, now: datetime) -> None:
     """Keep these until their consumers have answered."""
     await _each(db, keys, "UPDATE bus.outbox o SET published_at = :now FROM", {"now": now})

@@ -111,6 +111,18 @@ async def get(db: Read, agent: str, procedure: UUID) -> Procedure | None:
     return _procedure(row) if row else None
 
 
+async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Procedure]:
+    """Procedures whose id lies between these two; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.procedures WHERE procedure_id BETWEEN :first AND :last"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, procedure_id LIMIT :limit"
+        ),
+        {"first": first, "last": last, "agent": agent, "limit": limit},
+    )
+    return [_procedure(row) for row in rows]
+
+
 async def put(db: Write, procedure: Procedure) -> None:
     """Write a procedure down as it is now."""
     await db.execute(_PUT, many.packed([vars(procedure)]))

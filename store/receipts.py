@@ -24,6 +24,8 @@ Key = tuple[str, str]
 OPERATOR = "operator"
 """The worker named in the receipts of what people decide."""
 
+PARKED_CLASSES = 20  # of a worker, that are counted apart
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -68,10 +70,14 @@ async def is_parked(db: Read, worker: str, key: Key, entry_id: str) -> bool:
 
 
 async def insert(db: Write, new: Sequence[Receipt]) -> None:
-    """Add receipts, each with the next number of its agent. A parked one is replaced, a settled one never."""
+    """Add receipts, each with the next number of its agent. A parked one is replaced, a settled one never.
+
+    What takes the place of a parked one tells of it in its evidence, as `was_parked`: a list of {at, what, reason, attempts,
+    retried_at}, the earliest first. Parked once more as the same entry, with no retry in between, is the same parking.
+    """
     if not new:
         return
-    last = await _last_seq(db, {receipt.agent_id for receipt in new})
+    last = await last_seq(db, {receipt.agent_id for receipt in new})
     rows = []
     for receipt in new:
         last[receipt.agent_id] = last.get(receipt.agent_id, 0) + 1
@@ -118,6 +124,48 @@ async def of_events(db: Read, agents: Collection[str], event_ids: Collection[str
     return [_receipt(row) for row in rows]
 
 
+async def because_of(db: Read, agent: str, published: Collection[str]) -> list[Receipt]:
+    """The receipts of what led to these events, each named as `stream:event_id`, in the order they were written."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND derived && CAST(:published AS text[]) ORDER BY seq"
+        ),
+        {"agent": agent, "published": list(published)},
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def naming(db: Read, agent: str, subject: UUID, streams: Collection[str]) -> list[Receipt]:
+    """Receipts of events of these streams that had no effect and whose reason names `subject`, in the order they were written."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND about IS NULL AND stream = ANY(CAST(:streams AS text[]))"
+            " AND position(CAST(:subject AS text) IN reason) > 0 ORDER BY seq"
+        ),
+        {"agent": agent, "streams": list(streams), "subject": str(subject)},
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def events_named(db: Read, written: str, *, agent: str | None, limit: int) -> list[Key]:
+    """The events that have a receipt and whose id is `written`, or, when there are none, begins so; every agent's when `agent` is None.
+
+    Needs an overview.
+    """
+    found: list[Key] = []
+    for how in ("event_id = :written", "starts_with(event_id, :written)"):
+        if not found:
+            rows = await db.execute(
+                text(
+                    f"SELECT DISTINCT agent_id, event_id FROM bus.receipts WHERE {how}"
+                    " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, event_id LIMIT :limit"
+                ),
+                {"written": written, "agent": agent, "limit": limit},
+            )
+            found = [(row.agent_id, row.event_id) for row in rows]
+    return found
+
+
 async def beside(db: Read, agent: str, fact: UUID, *, limit: int) -> list[Receipt]:
     """Receipts of what was stored as another fact although this one stood near it (at or above CHECK_SIMILARITY), in order."""
     rows = await db.execute(
@@ -140,19 +188,101 @@ async def of_agent(db: Read, agent: str, worker: str) -> list[Receipt]:
     return [_receipt(row) for row in rows]
 
 
+async def agents(db: Read) -> list[str]:
+    """Everybody there is a receipt of; needs an overview."""
+    rows = await db.execute(
+        text(
+            "WITH RECURSIVE one(agent_id) AS (SELECT min(agent_id) FROM bus.receipts UNION ALL SELECT"
+            " (SELECT min(r.agent_id) FROM bus.receipts r WHERE r.agent_id > one.agent_id) FROM one WHERE one.agent_id IS NOT NULL)"
+            " SELECT agent_id FROM one WHERE agent_id IS NOT NULL ORDER BY 1"
+        )
+    )
+    return [row.agent_id for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A receipt in short, for doing the same again. `seen` and `model` are what its evidence says of them."""
+
+    seq: int
+    worker: str
+    event_id: str
+    stream: str
+    entry_id: str
+    ending: Ending
+    outcome: str
+    recorded_at: datetime
+    derived: tuple[str, ...]
+    seen: int | None
+    model: str | None
+
+
+async def steps(db: Read, agent: str) -> list[Step]:
+    """All that happened to one agent's memory, in the order it did."""
+    rows = await db.execute(
+        text(
+            "SELECT seq, worker, event_id, stream, entry_id, ending, outcome, recorded_at, derived,"
+            " CAST(evidence ->> 'seen' AS bigint) AS seen, evidence ->> 'model' AS model"
+            " FROM bus.receipts WHERE agent_id = :agent AND seq > 0 ORDER BY seq"
+        ),
+        {"agent": agent},
+    )
+    return [Step(**{**row._mapping, "derived": tuple(row.derived)}) for row in rows]
+
+
 async def parked_counts(db: Read) -> dict[str, int]:
-    """How many events each worker has parked; needs an overview."""
-    rows = await db.execute(text("SELECT worker, count(*) AS parked FROM bus.receipts WHERE ending = 'parked' GROUP BY worker"))
+    """How many events each worker has parked and is not working again; needs an overview."""
+    rows = await db.execute(
+        text(
+            "SELECT r.worker, count(*) AS parked FROM bus.receipts r WHERE r.ending = 'parked' AND NOT EXISTS (SELECT FROM bus.retries t"
+            " WHERE t.worker = r.worker AND t.agent_id = r.agent_id AND t.event_id = r.event_id) GROUP BY r.worker"
+        )
+    )
     return {row.worker: row.parked for row in rows}
+
+
+async def parked_classes(db: Read) -> dict[tuple[str, str], int]:
+    """How many events each worker has parked, by (worker, the beginning of the reason that names no value); needs an overview.
+
+    Of each worker the PARKED_CLASSES largest classes, and the rest as "other".
+    """
+    rows = await db.execute(
+        text(
+            "SELECT worker, class_, count(*) AS parked FROM (SELECT worker,"
+            " left(regexp_replace(split_part(coalesce(reason, ''), ':', 1), '\\s*\\S*[0-9''\"(].*$', ''), 60) AS class_"
+            " FROM bus.receipts r WHERE ending = 'parked' AND NOT EXISTS (SELECT FROM bus.retries t WHERE t.worker = r.worker"
+            " AND t.agent_id = r.agent_id AND t.event_id = r.event_id)) p GROUP BY worker, class_ ORDER BY count(*) DESC, class_"
+        )
+    )
+    found: dict[tuple[str, str], int] = {}
+    known: dict[str, int] = {}
+    for row in rows:
+        known[row.worker] = known.get(row.worker, 0) + 1
+        key = (row.worker, row.class_ if known[row.worker] <= PARKED_CLASSES and row.class_ else "other")
+        found[key] = found.get(key, 0) + row.parked
+    return found
 
 
 _NAMES = many.columns(Receipt)
 _COLUMNS = ", ".join(_NAMES)
+_PARKINGS_KEPT = 50
+_WAS_PARKED = (
+    "coalesce(bus.receipts.evidence -> 'was_parked', '[]') || CASE WHEN excluded.ending = 'parked'"
+    " AND excluded.entry_id = bus.receipts.entry_id AND bus.receipts.evidence -> 'retried_at' IS NULL THEN '[]'"
+    " ELSE jsonb_build_array(jsonb_build_object('at', bus.receipts.recorded_at, 'what', bus.receipts.outcome,"
+    " 'reason', bus.receipts.reason, 'attempts', bus.receipts.evidence -> 'attempts',"
+    " 'retried_at', bus.receipts.evidence -> 'retried_at')) END"
+)
+_WITH_WHAT_WAS_PARKED = (
+    "excluded.evidence || jsonb_strip_nulls(jsonb_build_object('was_parked',"
+    f" nullif(jsonb_path_query_array({_WAS_PARKED}, '$[last - {_PARKINGS_KEPT - 1} to last]'), '[]')))"
+)
 _INSERT = text(
     many.inserting("bus.receipts", _NAMES)
     + " ON CONFLICT (agent_id, event_id, worker) DO UPDATE SET seq = excluded.seq, stream = excluded.stream, entry_id = excluded.entry_id,"
     " ending = excluded.ending, outcome = excluded.outcome, reason = excluded.reason, about = excluded.about,"
-    " occurred_at = excluded.occurred_at, recorded_at = excluded.recorded_at, evidence = excluded.evidence, derived = excluded.derived"
+    " occurred_at = excluded.occurred_at, recorded_at = excluded.recorded_at, derived = excluded.derived,"
+    f" evidence = {_WITH_WHAT_WAS_PARKED}"
     " WHERE bus.receipts.ending = 'parked'"
 )
 
@@ -176,7 +306,8 @@ async def _with_ending(db: Read, worker: str, keys: Collection[Key], endings: Se
     return {(row.agent_id, row.event_id) for row in rows}
 
 
-async def _last_seq(db: Write, agents: Collection[str]) -> dict[str, int]:
+async def last_seq(db: Read, agents: Collection[str]) -> dict[str, int]:
+    """The number of the latest receipt of each of these agents that has one: what has happened to it so far."""
     rows = await db.execute(
         text(
             "SELECT a.agent_id, r.seq FROM unnest(CAST(:agents AS text[])) AS a(agent_id)"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import text
 
 from . import many
-from .database import Read, Write
+from .database import Erase, Read, Write
 
 Kind = Literal["same", "refines", "updates", "contradicts", "compatible"]
 MERGING = ("same", "refines")
@@ -82,6 +82,32 @@ async def among(db: Read, agent: str, keys: Collection[bytes]) -> list[Relation]
         {"agent": agent, "keys": list(keys)},
     )
     return [_relation(row) for row in rows]
+
+
+async def touching(db: Read, agent: str, keys: Collection[bytes]) -> list[Relation]:
+    """Every relation of one of these texts, in the order of their keys."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.relations WHERE agent_id = :agent"
+            " AND (low_key = ANY(CAST(:keys AS bytea[])) OR high_key = ANY(CAST(:keys AS bytea[]))) ORDER BY low_key, high_key"
+        ),
+        {"agent": agent, "keys": list(keys)},
+    )
+    return [_relation(row) for row in rows]
+
+
+async def delete(db: Erase, pairs: Collection[Pair]) -> None:
+    """Let nothing be known of these pairs."""
+    if pairs:
+        agents, lows, highs = zip(*pairs, strict=True)
+        await db.execute(
+            text(
+                "DELETE FROM heart.relations r"
+                " USING unnest(CAST(:agents AS text[]), CAST(:lows AS bytea[]), CAST(:highs AS bytea[])) AS q(agent_id, low_key, high_key)"
+                " WHERE r.agent_id = q.agent_id AND r.low_key = q.low_key AND r.high_key = q.high_key"
+            ),
+            {"agents": list(agents), "lows": list(lows), "highs": list(highs)},
+        )
 
 
 async def reachable(db: Read, agent: str, keys: Collection[bytes]) -> set[bytes]:

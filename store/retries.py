@@ -82,6 +82,17 @@ async def held(db: Read, worker: str, keys: Collection[tuple[str, str]]) -> set[
     return {(row.agent_id, row.event_id) for row in rows}
 
 
+async def of_events(db: Read, agent: str, event_ids: Collection[str]) -> list[Retry]:
+    """What waits of these events of one agent, at whichever worker, the longest waiting first."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.retries WHERE agent_id = :agent AND event_id = ANY(CAST(:events AS text[])) ORDER BY since, worker"
+        ),
+        {"agent": agent, "events": list(event_ids)},
+    )
+    return [_retry(row) for row in rows]
+
+
 async def take(db: Write, worker: str, *, now: datetime, lease: datetime) -> Retry | None:
     """The delivery that has been due longest, its attempt counted and leased until `lease`; None when none is due."""
     row = (

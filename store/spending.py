@@ -89,3 +89,9 @@ async def bills(db: Read, *, agent: str | None, since: datetime) -> list[Bill]:
         )
         for row in rows
     ]
+
+
+async def last_models(db: Read) -> dict[str, str]:
+    """The model that each worker asked last, by the worker's name; needs an overview."""
+    rows = await db.execute(text("SELECT DISTINCT ON (worker) worker, model FROM bus.spending ORDER BY worker, hour DESC, model"))
+    return {row.worker: row.model for row in rows}

@@ -55,6 +55,20 @@ async def nearest(db: Read, table: str, asked: Sequence[tuple[str, Vector]], *, 
     return found
 
 
+async def recorded(db: Read, table: str, agent: str, said: Mapping[bytes, str]) -> dict[str, Vector]:
+    """The vectors that were made of these words, by their content hashes, when the agent's facts were stored; of those that have one."""
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT ON (m.content) m.content, v.vector"
+            " FROM unnest(CAST(:hashes AS bytea[]), CAST(:contents AS text[])) AS q(digest, content)"
+            " JOIN heart.fact_mentions m ON m.agent_id = :agent AND m.content_hash = q.digest AND m.content = q.content"
+            f"  AND m.outcome = 'stored' JOIN {table} v ON v.agent_id = m.agent_id AND v.fact_id = m.fact_id ORDER BY m.content"
+        ),
+        {"agent": agent, "hashes": list(said), "contents": list(said.values())},
+    )
+    return {row.content: row.vector.to_numpy().astype(np.float32) for row in rows}
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
     """A fact whose neighbours are wanted: those that are true now, and those that were still true at `at` or later."""

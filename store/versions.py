@@ -8,7 +8,7 @@ from sqlalchemy import text
 from .database import Read
 from .facts import ORDER, Fact, Key, wanted
 
-_UNCHANGING = ("content_hash", "created_at", "text_key", "stored_by")
+_UNCHANGING = ("content_hash", "created_at", "text_key", "stored_by", "forgotten_at")
 _COLUMNS = {
     **{name: f"v.{name}" for name in Fact.__dataclass_fields__},
     **{name: f"n.{name}" for name in _UNCHANGING},

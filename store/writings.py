@@ -38,6 +38,23 @@ class Written:
     answered_at: datetime
 
 
+@dataclass(frozen=True)
+class Put:
+    """A question that was put to a mind, for a person to see: how often it was asked, and its answer if there is one."""
+
+    prompt: str
+    model: str
+    worker: str
+    asked: int
+    asked_at: datetime
+    answered_at: datetime | None
+    answer: dict[str, Any] | None
+    tokens_in: int
+    tokens_out: int
+    cost: Decimal
+    milliseconds: int
+
+
 _THIS = "agent_id = :agent_id AND question_key = :question_key AND prompt = :prompt AND model = :model"
 
 
@@ -96,3 +113,15 @@ async def kept(db: Read, question: Question) -> Written | None:
     )
     row = rows.one_or_none()
     return Written(**row._mapping) if row else None
+
+
+async def about(db: Read, agent: str, subject: str) -> list[Put]:
+    """Every question that was put about this, such as `episode:<id>`, in the order they were asked last."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(Put.__dataclass_fields__)} FROM bus.writings WHERE agent_id = :agent AND about = :subject"
+            " ORDER BY asked_at, question_key"
+        ),
+        {"agent": agent, "subject": subject},
+    )
+    return [Put(**row._mapping) for row in rows]

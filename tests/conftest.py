@@ -1,6 +1,6 @@
 """What tests stand on: one real Postgres and one real Valkey for the run, a migrated template cloned for each test that writes.
 
-stack          the embedded stack of this run
+stack          the embedded stack of this run; NOUS_TEST_REDIS_SERVER=/usr/bin/redis-server runs it on another server than Valkey
 database_url   a database of the test's own, cloned from the migrated template (vectors of the zero-cost embedder)
 database       a pool on it
 redis          a client on an empty Valkey
@@ -13,7 +13,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import pytest
 from redis.asyncio import Redis
 
 from nous import embedded
+from nous.embedded import programs
 from nous.settings import Settings
 from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
@@ -42,8 +44,17 @@ def stack() -> Iterator[embedded.Stack]:
     """In memory where there is some to spare: a database for each test is made in 0.03 s there, in up to 0.5 s on a disk (measured)."""
     has_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_NEEDED
     folder = tempfile.TemporaryDirectory(prefix="nous-tests-", dir=MEMORY if has_memory else None)
-    with folder as home, embedded.running(Path(home), durable=False) as running:
+    with folder as home, _chosen_redis_server(), embedded.running(Path(home), durable=False) as running:
         yield running
+
+
+@contextmanager
+def _chosen_redis_server() -> Iterator[None]:
+    chosen, usable_by = os.environ.get("NOUS_TEST_REDIS_SERVER"), programs.usable_by
+    with pytest.MonkeyPatch.context() as patch:
+        if chosen:
+            patch.setattr(programs, "usable_by", lambda servant: replace(usable_by(servant), valkey=Path(chosen)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,8 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
 
 
 def test_every_setting_a_document_or_a_message_names_exists() -> None:
-    known = {f"NOUS_{name.upper()}" for name in Settings.model_fields} | {"NOUS_EVAL_DATA", "NOUS_POSTGRES_PASSWORD"}
+    known = {f"NOUS_{name.upper()}" for name in Settings.model_fields}
+    known |= {"NOUS_EVAL_DATA", "NOUS_POSTGRES_PASSWORD", "NOUS_TEST_REDIS_SERVER"}
     sources = [*repository().glob("*.md"), *(repository() / "docs").rglob("*.md")]
     sources += [
         path for folder in ("events", "store", "providers", "recall", "workers", "nous") for path in (repository() / folder).rglob("*.py")

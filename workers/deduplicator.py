@@ -33,6 +33,7 @@ from store.facts import Fact, Key
 from store.keys import text_key
 from store.mentions import Mention
 from store.vectors import Near, Vector
+from workers.runtime import metrics
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater, Skip, Worker
 
 OUTCOMES = ("stored", "confirmed", "mentioned")
@@ -62,7 +63,10 @@ async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Thought]:
     new = list(
         dict.fromkeys(key for key, event in zip(keys, events, strict=True) if key in wanted and not _is_known(event, known.get(key, ())))
     )
-    made: Iterable[Vector] = _as_stored(await kit.embedder.embed([wanted[key] for key in new])) if new else ()
+    made: Iterable[Vector] = ()
+    if new:
+        with metrics.embedding():
+            made = _as_stored(await kit.embedder.embed([wanted[key] for key in new]))
     found = dict(zip(new, made, strict=True))
     return [Thought(digest=key[1], vector=found.get(key)) for key in keys]
 
@@ -469,6 +473,7 @@ async def _remember(db: Write, claims: Sequence[Claim], kit: Kit) -> Memory:
     keys = {(agent, fact) for (agent, _), ids in by_words.items() for fact in ids}
     check = kit.embedder.check_similarity
     keys |= {(claim.agent, one.fact_id) for claim, ones in near.items() for one in ones if one.similarity >= check}
+    keys |= await facts.forgotten(db, {(claim.agent, claim.event.fact_id) for claim in claims})  # of no words, and its id is taken
     return Memory(kit=kit, facts=await _with_survivors(db, keys), by_words=by_words, words_of=words_of, near=near, alike=Likeness(claims))
 
 

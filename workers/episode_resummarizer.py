@@ -39,7 +39,7 @@ async def _renew(db: Write, event: EpisodeUnsettled, thought: Considered, kit: K
         return Skip(f"{row.model} has read it already")
     if not row.active:
         return Skip(f"the episode was put aside ({row.put_aside}); nous episode restore brings it back")
-    if isinstance(thought.told, Told):
+    if isinstance(thought.told, Told) and row == thought.found.row:
         return await settling.settle(db, event, row, thought, thought.told, kit)
     if not settling.has_writer(kit):
         return RetryLater(MINDLESS_WAIT, "no mind that writes is set where this worker runs: set ANTHROPIC_API_KEY there", together=True)

@@ -1,18 +1,18 @@
 """`nous censor add | list | relax`: what a person decides about a warning."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from events import CensorAdded, CensorRelaxed, Severity
-from nous import ids
+from nous import ids, people
 from nous.errors import UserMistake
 from nous.settings import Settings
+from nous.stories import ids_meant
 from store import censors
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
 from store.database import Database
 
-from . import decision, ids_meant, place, screen
+from . import decision, place, screen
 
 OPTIONS = {"agent_id": "--agent", "trigger_pattern": "--pattern", "escalation_threshold": "--threshold", "censor_id": "--id"}
 
@@ -41,29 +41,11 @@ async def add(
         severity=severity,
         escalation_threshold=threshold or DEFAULT_ESCALATION_THRESHOLD,
     )
-    added = Censor(
-        agent_id=told.agent_id,
-        censor_id=told.censor_id,
-        trigger_pattern=told.trigger_pattern,
-        reason=told.reason,
-        severity=told.severity,
-        escalation_threshold=told.escalation_threshold,
-        activation_count=0,
-        counted_from=0,
-        false_positive_count=0,
-        last_activated=None,
-        relaxed_at=None,
-        relaxed_reason=None,
-        created_at=told.occurred_at,
-    )
     async with place.database(settings) as database:
         async with database.write({agent}) as db:
-            if not await censors.insert(db, added):
-                raise UserMistake(f"agent {agent!r} has a censor {added.censor_id} already; leave --id out for a new one")
-            letters = await decision.record(
-                db, told, outcome="added", about=added.censor_id, reason=reason, evidence={"after": _state(added)}
-            )
-        await decision.send(settings, database, letters)
+            decided = await people.decide(db, told, table="")
+        await decision.send(settings, database, decided.letters)
+    added = decided.after
     if is_json:
         screen.emit(as_data(added))
     else:
@@ -103,16 +85,9 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
         known = await the_one(database, censor, agent)
         told = decision.event(CensorRelaxed, known.agent_id, OPTIONS, censor_id=known.censor_id, reason=reason)
         async with database.write({known.agent_id}) as db:
-            before = await censors.get(db, known.agent_id, known.censor_id)
-            if before is None or before.severity != "block":
-                raise UserMistake(_why_not((before or known).severity, known.censor_id))
-            relaxed = replace(
-                before, severity="warn", counted_from=before.activation_count, relaxed_at=told.occurred_at, relaxed_reason=told.reason
-            )
-            await censors.update(db, relaxed)
-            evidence = {"before": _state(before), "after": _state(relaxed)}
-            letters = await decision.record(db, told, outcome="relaxed", about=relaxed.censor_id, reason=reason, evidence=evidence)
-        await decision.send(settings, database, letters)
+            decided = await people.decide(db, told, table="")
+        await decision.send(settings, database, decided.letters)
+    relaxed = decided.after
     if is_json:
         screen.emit(as_data(relaxed))
     else:
@@ -121,20 +96,13 @@ async def relax(settings: Settings, *, censor: str, reason: str, agent: str | No
 
 async def the_one(database: Database, censor: str, agent: str | None) -> Censor:
     """The censor a person means by an id or the beginning of one. Raises UserMistake."""
-    span = ids_meant.spanned(censor)
     async with database.overview() as db:
-        keyed = {(one.agent_id, one.censor_id): one for one in await censors.listed(db, agent=agent) if one.censor_id in span}
-    return ids_meant.the_one(keyed, censor, noun="censor", agent=agent, shown_by="censor list")
+        return await ids_meant.censor_meant(db, censor, agent=agent)
 
 
 def as_data(censor: Censor) -> dict[str, Any]:
     """A censor for JSON."""
     return {name: getattr(censor, name) for name in Censor.__dataclass_fields__}
-
-
-def _state(censor: Censor) -> dict[str, object]:
-    names = ("severity", "activation_count", "counted_from", "false_positive_count", "escalation_threshold", "relaxed_reason")
-    return {name: getattr(censor, name) for name in names}
 
 
 def fired(censor: Censor) -> str:
@@ -148,9 +116,3 @@ def _hardens(censor: Censor) -> str:
     if censor.severity != "warn":
         return ""
     return f"; it blocks once it has fired {screen.plural(censor.escalation_threshold, 'time')}{' more' if censor.counted_from else ''}"
-
-
-def _why_not(severity: str, censor: UUID) -> str:
-    if severity == "absolute":
-        return f"censor {censor} is absolute, and an absolute censor is never relaxed; add another one in its place if it is wrong"
-    return f"censor {censor} only warns, so there is nothing to relax; only a block can be"

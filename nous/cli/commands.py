@@ -14,7 +14,7 @@ import typer
 
 from .endings import INCOMPLETE, Commands
 
-START, SAY, SEE, DECIDE = "Run", "Publish", "Look", "Decide"
+START, SAY, SEE, REPLAY, DECIDE = "Run", "Publish", "Look", "Replay", "Decide"
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Agent = Annotated[str | None, typer.Option("--agent", help="Only this agent's.")]
@@ -98,6 +98,38 @@ def migrate(is_json: Json = False) -> None:
     from .place import settings
 
     asyncio.run(run(settings(), is_json=is_json))
+
+
+@app.command(rich_help_panel=START)
+def reembed(
+    name: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The embedder to change to, as NOUS_EMBEDDER names it.")] = None,
+    is_check: Annotated[bool, typer.Option("--check", help="With --to: only say what it would take and change.")] = False,
+    dropped: Annotated[str | None, typer.Option("--drop", metavar="NAME", help="Remove the vectors of an embedder not in use.")] = None,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=5000, help="Texts embedded and kept at once.")] = 256,
+    is_json: Json = False,
+) -> None:
+    """Change the embedder: give every fact a vector of another one, then switch.
+
+    Workers go on with the old vectors until the switch. Killed, it goes on where it was when it is run again. After the switch workers
+    need NOUS_EMBEDDER set to the new one. Without an option it says which embedders have vectors.
+    """
+    from nous.errors import UserMistake
+
+    from . import reembed as run
+    from .place import settings
+
+    if is_check and name is None:
+        raise UserMistake("--check says what a change would take, so it needs --to NAME too")
+    if name is not None and dropped is not None:
+        raise UserMistake("--to and --drop were both given; change first, and drop the old vectors when you are sure")
+    if dropped is not None:
+        asyncio.run(run.drop(settings(), dropped, is_json=is_json))
+    elif name is None:
+        asyncio.run(run.show(settings(), is_json=is_json))
+    elif is_check:
+        asyncio.run(run.check(settings(), name, is_json=is_json))
+    else:
+        asyncio.run(run.to(settings(), name, batch=batch, is_json=is_json))
 
 
 # ── publish ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -245,11 +277,21 @@ def session_show(session_id: SessionId, agent: Whose, is_json: Json = False) -> 
 
 
 @app.command(rich_help_panel=SEE)
-def status(is_json: Json = False) -> None:
+def status(
+    is_watched: Annotated[
+        bool, typer.Option("--watch", help="Look again every second, until Ctrl-C; with --json a JSON object a line.")
+    ] = False,
+    is_json: Json = False,
+) -> None:
     """How far every worker is: lag, pending, retrying, parked."""
     from .place import settings
     from .standing import status as run
 
+    if is_watched:
+        from .watch import watch
+
+        watch(settings(), is_json=is_json)
+        return
     asyncio.run(run(settings(), is_json=is_json))
 
 
@@ -327,21 +369,30 @@ def procedures(agent: Agent = None, limit: Limit = None, is_json: Json = False) 
 
 @app.command(rich_help_panel=SEE)
 def explain(
-    what: Annotated[Literal["fact", "censor"], typer.Argument(help="fact or censor", show_choices=False)],
-    id_: Annotated[str, typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND|ID", help="fact, episode, decision, procedure, censor or event; looked for when absent.", show_default=False
+        ),
+    ],
+    id_: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.", show_default=False),
+    ] = None,
     agent: Agent = None,
     is_json: Json = False,
 ) -> None:
-    """How a fact or a censor came to be as it is.
+    """How a fact, an episode, a decision or anything else came to be so.
 
-    Each event that touched it, what it was compared with, what the guard found and a mind answered, what people decided, and what
-    was true before and after.
+    In the order of time: each event that touched it, what it was compared with, what the guard found, what a mind was asked and answered
+    and what that cost, what people decided, what followed, and where the words stand that it rests on.
+
+    Of an event: what came, what every worker made of it, where it waits, what led to it and what followed from it.
     """
-    from .censor_story import explain_censor
-    from .fact_story import explain_fact
+    from .explain import explain as run
     from .place import settings
 
-    asyncio.run({"fact": explain_fact, "censor": explain_censor}[what](settings(), id_, agent=agent, is_json=is_json))
+    asyncio.run(run(settings(), what if id_ else None, id_ or what, agent=agent, is_json=is_json))
 
 
 @app.command(rich_help_panel=SEE)
@@ -385,12 +436,121 @@ def trial(
         raise typer.Exit(INCOMPLETE)
 
 
+# ── replay ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ReplayName = Annotated[str, typer.Argument(metavar="NAME", help="The replay's name.", show_default=False)]
+
+
+@app.command(rich_help_panel=REPLAY)
+def replay(
+    streams: Annotated[list[str] | None, typer.Argument(metavar="STREAM...", help="Only root events of these streams.")] = None,
+    into: Annotated[str, typer.Option("--into", help="A name for the store it makes.", show_default=False)] = "",
+    agent: Agent = None,
+    since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Only what arrived then or later.")] = None,
+    until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only what arrived before.")] = None,
+    event: Annotated[list[str] | None, typer.Option("--event", metavar="ID", help="Only these root events.")] = None,
+    before: Annotated[str | None, typer.Option("--until", metavar="EVENT", help="Stop before this event of its agent.")] = None,
+    order: Annotated[
+        Literal["applied", "occurred", "arrived"], typer.Option("--order", help="As it was applied, or by the events' own time.")
+    ] = "applied",
+    sets: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Under another setting.")] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="FILE", help="A file of nous export; the archive when absent.")] = None,
+    asks: Annotated[bool, typer.Option("--ask", help="Ask the mind what was never asked before.")] = False,
+    steps: Annotated[bool, typer.Option("--step", help="Show each decision as it is made.")] = False,
+    is_json: Json = False,
+) -> None:
+    """Do it all again: recorded events through the real workers, into a fresh store beside the live one.
+
+    With the clock of the events, the vectors that were made and the answers that were given. The live store is only read. As applied, it
+    ends in the same store; nous diff NAME shows what another order or another setting would have made of the same events.
+
+    nous replay --into stricter --set CONFIRM_SIMILARITY=0.97
+    """
+    from nous.replaying.replay import Wanted
+
+    from .moments import typed
+    from .place import settings
+    from .replay import Asked, run
+
+    wanted = Wanted(frozenset(streams or ()), typed("--from", since), typed("--to", until), frozenset(event or ()), before)
+    asked = Asked(wanted, agent, into or "replay", "arrived" if source and order == "applied" else order, asks, steps, sets or (), source)
+    if not asyncio.run(run(settings(), asked, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
+@app.command(rich_help_panel=REPLAY)
+def diff(name: ReplayName, agent: Agent = None, limit: Limit = None, is_json: Json = False) -> None:
+    """What a replay holds otherwise than the live store, each with the receipts of both.
+
+    Exits with 1 when anything does.
+    """
+    from .diff import run
+    from .place import settings
+
+    if not asyncio.run(run(settings(), name, agent=agent, limit=limit, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
+replays = typer.Typer(help="List and drop the stores that replays have made.", no_args_is_help=True)
+app.add_typer(replays, name="replays", rich_help_panel=REPLAY)
+
+
+@replays.command("list")
+def replays_list(is_json: Json = False) -> None:
+    """List the replays beside the live store."""
+    from .place import settings
+    from .replay import list_replays
+
+    asyncio.run(list_replays(settings(), is_json=is_json))
+
+
+@replays.command("drop")
+def replays_drop(name: ReplayName) -> None:
+    """Drop a replay's store."""
+    from .place import settings
+    from .replay import drop
+
+    asyncio.run(drop(settings(), name))
+
+
+@app.command(rich_help_panel=REPLAY)
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is standard output.", show_default=False)],
+    agent: Agent = None,
+    since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Only what arrived then or later.")] = None,
+    until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only what arrived before.")] = None,
+    is_json: Json = False,
+) -> None:
+    """Write the archive as JSON lines: every event raw as it came, agent by agent in the order of arrival."""
+    from .jsonl import export as run
+    from .moments import typed
+    from .place import settings
+
+    asyncio.run(run(settings(), file, agent=agent, since=typed("--from", since), until=typed("--to", until), is_json=is_json))
+
+
+@app.command("import", rich_help_panel=REPLAY)
+def import_(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of nous export; - is standard input.", show_default=False)],
+    publishes: Annotated[bool, typer.Option("--publish", help="Send the root events to their streams too.")] = False,
+    is_json: Json = False,
+) -> None:
+    """Keep the events of an export in this archive; what is there already stays as it is.
+
+    With --publish, running workers make memory of them: each event has one effect, however often it is sent.
+    """
+    from .jsonl import import_ as run
+    from .place import settings
+
+    asyncio.run(run(settings(), file, publishes=publishes, is_json=is_json))
+
+
 # ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 Because = Annotated[str, typer.Option("--because", help="Why; it is kept.", show_default=False)]
 FactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.")]
 
-fact = typer.Typer(help="Restore what was retired, split what was merged: what a person decides holds for ever.", no_args_is_help=True)
+fact = typer.Typer(help="Restore what was retired, split what was merged, forget: it holds for ever.", no_args_is_help=True)
 app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
 
 
@@ -418,6 +578,27 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
     asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
 
 
+IsDry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be forgotten.")]
+IsSure = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+ReasonKept = Annotated[str, typer.Option("--because", help="Why, without the words themselves; it is kept.", show_default=False)]
+
+
+@fact.command("forget")
+def fact_forget(
+    id_: FactId, reason: ReasonKept, is_dry: IsDry = False, is_sure: IsSure = False, agent: Agent = None, is_json: Json = False
+) -> None:
+    """Erase a fact, with what it comes from and what comes from it.
+
+    Its mentions and events, its words in episodes, and facts that rest on the same words there; in Postgres, Redis and replay stores. Then
+    its words are looked for everywhere. Exits with 1 when something is left; run again, it does what is left.
+    """
+    from .forget import forget
+    from .place import settings
+
+    if not asyncio.run(forget(settings(), id_, reason=reason, agent=agent, is_dry=is_dry, is_sure=is_sure, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
 @fact.command("recheck")
 def fact_recheck(agent: Agent = None, is_json: Json = False) -> None:
     """Ask the mind that is set now about what no mind could tell.
@@ -428,6 +609,29 @@ def fact_recheck(agent: Agent = None, is_json: Json = False) -> None:
     from .place import settings
 
     asyncio.run(recheck(settings(), agent=agent, is_json=is_json))
+
+
+agents = typer.Typer(help="Forget an agent, whole.", no_args_is_help=True)
+app.add_typer(agents, name="agent", rich_help_panel=DECIDE)
+
+
+@agents.command("forget")
+def agent_forget(
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Its name.", show_default=False)],
+    reason: ReasonKept,
+    is_dry: IsDry = False,
+    is_sure: IsSure = False,
+    is_json: Json = False,
+) -> None:
+    """Erase everything of an agent: memory, conversations, events, receipts.
+
+    What was published before and arrives later is refused; what the agent says afterwards is a new memory. What it cost stays in the totals.
+    """
+    from .forget_agent import forget
+    from .place import settings
+
+    if not asyncio.run(forget(settings(), agent, reason=reason, is_dry=is_dry, is_sure=is_sure, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
 
 
 EpisodeId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.", show_default=False)]
@@ -464,6 +668,105 @@ def episode_restore(id_: EpisodeId, reason: Because, agent: Agent = None, is_jso
     from .place import settings
 
     asyncio.run(restore(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
+DeadId = Annotated[str, typer.Argument(metavar="ID", help="As the list shows it, or the beginning of it, or the event's id.")]
+DeadIds = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="As the list shows them, or event ids.", show_default=False)]
+OfWorker = Annotated[str | None, typer.Option("--worker", help="Only what this worker parked.")]
+OnStream = Annotated[str | None, typer.Option("--stream", help="Only what came on this stream.")]
+OfReason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Only what has this in its reason.")]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only what was parked then or later.")]
+All = Annotated[bool, typer.Option("--all", help="All that fits the other options.")]
+
+dead = typer.Typer(help="What no worker could work: see why, have it worked again, or drop it.", no_args_is_help=True)
+app.add_typer(dead, name="dead", rich_help_panel=DECIDE)
+
+
+@dead.command("list")
+def dead_list(
+    worker: OfWorker = None,
+    stream: OnStream = None,
+    agent: Agent = None,
+    reason: OfReason = None,
+    since: Since = None,
+    only_counts: Annotated[bool, typer.Option("--counts", help="Only how many, by worker and reason.")] = False,
+    dropped: Annotated[bool, typer.Option("--dropped", help="What was dropped instead; every receipt is looked at.")] = False,
+    limit: Limit = None,
+    is_json: Json = False,
+) -> None:
+    """List what is parked, the latest first, and count it by reason.
+
+    Reasons that differ only in the values they name are counted as one.
+    """
+    from .dead import wanted
+    from .dead_listing import print_counts, print_list
+    from .place import settings
+
+    which = wanted(worker, stream, agent, reason, since)
+    if only_counts:
+        asyncio.run(print_counts(settings(), which, is_json=is_json))
+    else:
+        asyncio.run(print_list(settings(), which, dropped=dropped, limit=limit, is_json=is_json))
+
+
+@dead.command("show")
+def dead_show(id_: DeadId, worker: OfWorker = None, agent: Agent = None, is_json: Json = False) -> None:
+    """Show one whole: why, how often, its body as it came, and what to do.
+
+    Also one that was dropped or settled since; found soonest by its event id and --agent.
+    """
+    from .dead import wanted
+    from .dead_show import show
+    from .place import settings
+
+    asyncio.run(show(settings(), id_, wanted(worker, agent=agent), is_json=is_json))
+
+
+@dead.command("retry")
+def dead_retry(
+    ids: DeadIds = None,
+    is_all: All = False,
+    worker: OfWorker = None,
+    stream: OnStream = None,
+    agent: Agent = None,
+    reason: OfReason = None,
+    since: Since = None,
+    is_json: Json = False,
+) -> None:
+    """Have it worked again, once the cause is mended.
+
+    By the worker that parked it and no other, under the same event id, its attempts counted anew. What happened before is kept. What
+    was dropped can be retried by its id too. Exits with 1 if the body of one is nowhere to be found.
+    """
+    from .dead import retry, wanted
+    from .place import settings
+
+    which = wanted(worker, stream, agent, reason, since)
+    if not asyncio.run(retry(settings(), ids or (), which, is_all=is_all, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
+@dead.command("drop")
+def dead_drop(
+    because: Because,
+    ids: DeadIds = None,
+    is_all: All = False,
+    worker: OfWorker = None,
+    stream: OnStream = None,
+    agent: Agent = None,
+    reason: OfReason = None,
+    since: Since = None,
+    is_json: Json = False,
+) -> None:
+    """Decide that it is not wanted: it is settled, and never worked.
+
+    What was said stays in the archive. Undone by nous dead retry ID.
+    """
+    from .dead import drop, wanted
+    from .place import settings
+
+    which = wanted(worker, stream, agent, reason, since)
+    asyncio.run(drop(settings(), ids or (), which, is_all=is_all, because=because, is_json=is_json))
 
 
 censor = typer.Typer(help="Add, list and relax the warnings an agent trips.", no_args_is_help=True)

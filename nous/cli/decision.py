@@ -1,6 +1,6 @@
 """What a person decides is an event like any other: its effect, its receipt and its letters are committed together.
 
-    event ─▶ in one transaction: the effect, written by who knows it ▶ record: receipt and letters ─▶ send
+    event ─▶ decide, in one transaction: the effect, the receipt and the letters ─▶ send
 
 The letters are sent at once, or by a running worker if Redis is away.
 """
@@ -8,7 +8,6 @@ The letters are sent at once, or by a running worker if Redis is away.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
-from uuid import UUID
 
 from pydantic import ValidationError
 
@@ -16,14 +15,16 @@ import workers
 from events import Event
 from nous import clock, ids
 from nous.errors import Contended, Misconfigured, Outage, UserMistake
+from nous.people import record
 from nous.settings import Settings
-from store import outbox, receipts
-from store.database import Database, Write
+from store import outbox
+from store.database import Database
 from store.outbox import Letter
-from store.receipts import OPERATOR, Receipt
 from workers.runtime.sweep import announce
 
 from . import place, screen
+
+__all__ = ["commit", "event", "record", "send"]
 
 E = TypeVar("E", bound=Event)
 
@@ -36,39 +37,6 @@ def event(kind: type[E], agent: str, options: Mapping[str, str], **fields: objec
         first = error.errors(include_url=False, include_context=False)[0]
         option = options.get(str(first["loc"][0]), f"--{first['loc'][0]}")
         raise UserMistake(f"{option} does not do: {screen.plainly(first['msg'])}, got {screen.shown(str(first['input']))[:80]!r}") from None
-
-
-async def record(
-    db: Write,
-    told: Event,
-    *,
-    outcome: str,
-    about: UUID,
-    reason: str,
-    evidence: Mapping[str, object],
-    follows: Sequence[Event] = (),
-) -> list[Letter]:
-    """The receipt, and a letter for the event and for each that follows from it, in the transaction of the effect; gives the letters."""
-    published = (told, *follows)
-    receipt = Receipt(
-        worker=OPERATOR,
-        agent_id=told.agent_id,
-        event_id=told.event_id,
-        stream=told.stream,
-        entry_id="",
-        ending="done",
-        outcome=outcome,
-        reason=reason,
-        about=about,
-        occurred_at=told.occurred_at,
-        recorded_at=told.occurred_at,
-        evidence=evidence,
-        derived=tuple(f"{one.stream}:{one.event_id}" for one in published),
-    )
-    letters = [outbox.letter(one) for one in published]
-    await receipts.insert(db, [receipt])
-    await outbox.insert(db, letters, now=told.occurred_at)
-    return letters
 
 
 async def commit(database: Database, events: Sequence[Event]) -> list[Letter]:

@@ -28,12 +28,12 @@ from store.facts import Fact
 from store.mentions import Mention
 from store.receipts import Receipt
 from workers.runtime import streams
+from workers.runtime.look import look, settled
 
 from . import place, screen
 from .endings import Incomplete
 from .migrate import apply
 from .running import alongside, owned
-from .standing import look, settled
 
 STREAM, WORKER = "fact_learned", "deduplicator"
 CHECKERS = ("supersession_checker", "supersession_rechecker")

@@ -7,14 +7,15 @@ from rich.console import Console
 from rich.text import Text
 
 from events import EpisodeRestored
+from nous import people
 from nous.settings import Settings
-from recall.ending import restore as bring_back
+from nous.stories import ids_meant
 from store import episodes, sessions
 from store.database import Database
 from store.episodes import Episode
 from store.sessions import Turn
 
-from . import decision, ids_meant, listing, place, screen, session
+from . import decision, listing, place, screen, session
 from .listing import Listing
 
 COLUMNS = ("episode_id", "agent_id", "began", "state", "episode")
@@ -46,7 +47,7 @@ async def show(settings: Settings, written: str, *, agent: str | None, is_json: 
         screen.emit({"episode": asdict(known), "turns": [session.turn_as_data(one) for one in turns]})
         return
     console = screen.out()
-    _print_episode(console, known)
+    print_episode(console, known)
     console.print()
     session.print_turns(console, turns)
     for line in (known.detail or "").splitlines():
@@ -59,29 +60,20 @@ async def restore(settings: Settings, written: str, *, reason: str, agent: str |
         known = await the_one(database, written, agent)
         told = decision.event(EpisodeRestored, known.agent_id, OPTIONS, episode_id=known.episode_id, reason=reason)
         async with database.write({known.agent_id}) as db:
-            before, after, follows = await bring_back(db, told)
-            evidence = {"before": _standing(before), "after": _standing(after)}
-            letters = await decision.record(
-                db, told, outcome="restored", about=after.episode_id, reason=told.reason, evidence=evidence, follows=follows
-            )
-        await decision.send(settings, database, letters)
+            decided = await people.decide(db, told, table="")
+        await decision.send(settings, database, decided.letters)
+    after = decided.after
     if is_json:
         screen.emit(asdict(after))
     else:
-        print(f"episode {after.episode_id} of {screen.shown(after.agent_id)} is active again{'; its summary follows' if follows else ''}")
+        then = "; its summary follows" if decided.follows else ""
+        print(f"episode {after.episode_id} of {screen.shown(after.agent_id)} is active again{then}")
 
 
 async def the_one(database: Database, written: str, agent: str | None) -> Episode:
     """The episode a person means by an id or the beginning of one. Raises UserMistake."""
-    span = ids_meant.spanned(written)
     async with database.overview() as db:
-        found = await episodes.within(db, span.first, span.last, agent=agent, limit=ids_meant.MOST)
-    keyed = {(one.agent_id, one.episode_id): one for one in found}
-    return ids_meant.the_one(keyed, written, noun="episode", agent=agent, shown_by="episodes --all")
-
-
-def _standing(episode: Episode) -> dict[str, object]:
-    return {"active": episode.active, "put_aside": episode.put_aside, "ended_at": episode.ended_at and episode.ended_at.isoformat()}
+        return await ids_meant.episode_meant(db, written, agent=agent)
 
 
 def _columns(episode: Episode) -> tuple[str, ...]:
@@ -102,7 +94,8 @@ def _cell(episode: Episode) -> Text:
     return Text.assemble(told, "\n", screen.said(f"put aside: {episode.put_aside}", "yellow"))
 
 
-def _print_episode(console: Console, episode: Episode) -> None:
+def print_episode(console: Console, episode: Episode) -> None:
+    """How it stands: its title, when it was, its summary, what was learned from it."""
     console.print(screen.said(_told(episode) if episode.title is None else episode.title, "bold"))
     until = f" to {screen.moment(episode.ended_at)}" if episode.ended_at else ""
     counts = [

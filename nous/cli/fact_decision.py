@@ -8,13 +8,15 @@ The effect, the receipt and the letters are one transaction; what was freed is l
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import providers
 from events import Event, FactRestored, FactSplit
+from nous import people
 from nous.errors import UserMistake
 from nous.settings import Settings
+from nous.stories.heard import as_data, mentions_of
+from nous.stories.ids_meant import Meant, fact_meant
 from store import embedders, facts, mentions, vectors
 from store.database import Database, Read
 from store.embedders import Registered
@@ -26,11 +28,8 @@ from workers.standing import decisions
 from workers.standing.settling import Change
 
 from . import decision, place, screen
-from .facts import as_data, mentions_of
-from .ids_meant import Meant, fact_meant
 
 OPTIONS = {"reason": "--because"}
-STATE = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
 WORDINGS_LISTED = 8
 RECHECKED_SHOWN = 3
 
@@ -58,21 +57,12 @@ async def restore(settings: Settings, written: str, *, reason: str, agent: str |
     async with place.database(settings) as database:
         async with database.overview() as db:
             fact = _retired(await fact_meant(db, written, agent=agent))
-            registered = await embedders.active(db)
         told = decision.event(FactRestored, fact.agent_id, OPTIONS, fact_id=fact.fact_id, beside=fact.superseded_by, reason=reason)
         async with database.write({fact.agent_id}) as db:
-            change, follows = await decisions.restore(db, registered.table, told)
-            letters = await decision.record(
-                db,
-                told,
-                outcome="restored",
-                about=told.fact_id,
-                reason=reason,
-                evidence=_evidence(change, told.fact_id, told.beside),
-                follows=follows,
-            )
-            decided = await _decided(db, registered, told, "restored", change, told.fact_id, told.beside)
-        await decision.send(settings, database, letters)
+            registered = await embedders.active(db)
+            done = await people.decide(db, told, table=registered.table)
+            decided = await _decided(db, registered, told, done, told.beside)
+        await decision.send(settings, database, done.letters)
         await _tell(database, decided, is_json=is_json)
 
 
@@ -89,18 +79,10 @@ async def split(settings: Settings, written: str, *, reason: str, agent: str | N
         vector = await _vector(settings, registered, heard) if heard and not is_row else None
         told = decision.event(FactSplit, meant.fact.agent_id, OPTIONS, fact_id=wording, apart_from=meant.fact.fact_id, reason=reason)
         async with database.write({told.agent_id}) as db:
-            change, follows = await decisions.split(db, registered.table, told, vector=vector)
-            letters = await decision.record(
-                db,
-                told,
-                outcome="split",
-                about=told.fact_id,
-                reason=reason,
-                evidence=_evidence(change, told.fact_id, told.apart_from),
-                follows=follows,
-            )
-            decided = await _decided(db, registered, told, "split", change, told.fact_id, told.apart_from)
-        await decision.send(settings, database, letters)
+            await embedders.hold(db, registered)
+            done = await people.decide(db, told, table=registered.table, vector=vector)
+            decided = await _decided(db, registered, told, done, told.apart_from)
+        await decision.send(settings, database, done.letters)
         await _tell(database, decided, is_json=is_json)
 
 
@@ -114,12 +96,19 @@ def _hold_to_a_reason(reason: str) -> None:
 
 def _retired(meant: Meant) -> Fact:
     """The fact, if another one retired it. Raises UserMistake."""
-    row, fact = meant.row, meant.fact
+    row, fact = meant.row, _unforgotten(meant.fact)
     if row.merged_into:
         way = f"{place.command()} fact split {row.fact_id} --because '…' makes it a fact of its own"
         raise UserMistake(f"{row.fact_id} was not retired: it is part of {fact.fact_id}; {way}")
     if fact.superseded_by is None:
         raise UserMistake(f"{fact.fact_id} is true now, so there is nothing to restore")
+    return fact
+
+
+def _unforgotten(fact: Fact) -> Fact:
+    """The fact, unless it was forgotten. Raises UserMistake."""
+    if fact.forgotten_at:
+        raise UserMistake(f"{fact.fact_id} was forgotten on {screen.moment(fact.forgotten_at)} UTC, and nothing of its words is left")
     return fact
 
 
@@ -133,9 +122,10 @@ class Wording:
 
 async def _wording_meant(db: Read, meant: Meant) -> UUID:
     """The id of the wording to split off: the one that was named, or else the only one there is. Raises UserMistake."""
+    fact = _unforgotten(meant.fact)
     if meant.row.merged_into:
         return meant.row.fact_id
-    rows, said = await _wordings(db, meant.fact)
+    rows, said = await _wordings(db, fact)
     named = [one for one in said if one.id in meant.published]
     found = named or (rows if len(rows) == 1 else [*rows, *said])
     if len(found) == 1:
@@ -174,38 +164,15 @@ async def _vector(settings: Settings, registered: Registered, heard: Mention) ->
 # ── what is written down, and told ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _evidence(change: Change, fact_id: UUID, other: UUID) -> dict[str, object]:
-    """How the fact stood and stands, beside which other one, and every fact that stands otherwise since."""
-    return {
-        "other": str(other),
-        "before": _state(change.before.get(fact_id)),
-        "after": _state(change.after[fact_id]),
-        "changed": [_changed(change.before.get(fact.fact_id), fact) for fact in change.changed],
-    }
-
-
-def _changed(before: Fact | None, now: Fact) -> dict[str, object]:
-    was, is_ = _state(before), _state(now)
-    names = [name for name in STATE if was.get(name) != is_[name]]
-    return {
-        "fact_id": str(now.fact_id),
-        "now": {name: is_[name] for name in names},
-        "was": {name: was[name] for name in names if name in was},
-    }
-
-
-def _state(fact: Fact | None) -> dict[str, Any]:
-    return {name: getattr(fact, name) for name in STATE} if fact else {}
-
-
-async def _decided(db: Read, registered: Registered, told: Event, outcome: str, change: Change, fact_id: UUID, other: UUID) -> Decided:
-    rows: Mapping[UUID, Fact] = change.after
-    fact = rows[fact_id]
+async def _decided(db: Read, registered: Registered, told: Event, done: people.Decided, other: UUID) -> Decided:
+    assert done.change is not None  # noqa: S101 - a decision of facts says what it changed
+    rows: Mapping[UUID, Fact] = done.change.after
+    fact = rows[done.about]
     asking = [Asking(fact.agent_id, fact.fact_id, fact.valid_from)]
     subject = subject_key(fact.subject)
     (near,) = await vectors.namesakes(db, registered.table, asking, [[subject] if subject else []], limit=RECHECKED_SHOWN + 1)
     found = await facts.by_key(db, [(fact.agent_id, one.fact_id) for one in near if one.fact_id != other])
-    return Decided(told, outcome, fact, rows[other], change, list(found.values())[:RECHECKED_SHOWN])
+    return Decided(told, done.outcome, fact, rows[other], done.change, list(found.values())[:RECHECKED_SHOWN])
 
 
 async def _tell(database: Database, decided: Decided, *, is_json: bool) -> None:

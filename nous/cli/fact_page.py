@@ -1,24 +1,21 @@
 """A fact's story as a person reads it: how it stands, what happened step by step, and what was true before and after."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from nous.stories import asked, evidence
+from nous.stories.fact import Story
+from nous.stories.step import Step
+from nous.stories.words import Line, line, one_line, quoted, spoken
 from store.facts import Fact
 
-from . import screen
-from .fact_story import Story
-from .step import Step
+from . import screen, telling
 
-CANDIDATES_SHOWN = 3
 CHAIN_SHOWN = 12
 FACTS_SHOWN = 12
-TELLING = {"same": 0, "refines": 0, "updates": 0, "contradicts": 0, "unsure": 1, "compatible": 2}
-"""Which relations to show first."""
 
 
 def print_story(console: Console, story: Story) -> None:
@@ -26,7 +23,7 @@ def print_story(console: Console, story: Story) -> None:
     _print_fact(console, story)
     latest = None
     for number, step in enumerate(story.steps, 1):
-        _print_step(console, number, step, is_late=bool(step.mention and latest and step.at < latest))
+        _print_step(console, number, story, step, is_late=bool(step.mention and latest and step.at < latest))
         if step.mention:
             latest = step.at if latest is None else max(latest, step.at)
     _print_chain(console, story)
@@ -90,123 +87,59 @@ def _print_merged(console: Console, story: Story) -> None:
 # ── what happened ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _print_step(console: Console, number: int, step: Step, *, is_late: bool) -> None:
-    head = Text.assemble(
-        (f"\n{number:>2}  ", "dim"),
-        screen.moment(step.at),
-        "  ",
-        (step.happened, step.style),
-        ("  it arrived after later ones" if is_late else "", "yellow"),
-    )
-    console.print(head)
-    for line in [*_said(step), *_because(step), *_compared(step), *_asked(step), *_changed(step), *_from(step)]:
-        console.print(Padding(line, (0, 0, 0, 4), expand=False))
+def _print_step(console: Console, number: int, story: Story, step: Step, *, is_late: bool) -> None:
+    note = "  it arrived after later ones" if is_late else ""
+    telling.print_head(console, number, step.at, spoken(step.happened), note=note)
+    told = [*_said(story, step), *_because(step), *evidence.compared(step.receipt, step.wordings), *_asked(story, step)]
+    told += evidence.changed(step.changes, step.wordings)
+    telling.print_lines(console, [*told, *_from(step)])
 
 
-def _said(step: Step) -> list[Text]:
+def _said(story: Story, step: Step) -> list[Line]:
+    """The words of this mention, where they come from, and what a mind was asked to find them."""
     mention = step.mention
     if mention is None:
         return []
     told_by = f"{mention.provenance} {screen.rounded(mention.confidence)}"
-    origin = [told_by, *([f"from {mention.source}"] if mention.source else []), f"as {mention.mention_id}"]
-    return [screen.said(f"“{screen.shown(mention.content)}”"), screen.said(", ".join(origin), "dim")]
+    origin = [told_by, *([f"from {one_line(mention.source)}"] if mention.source else []), f"as {mention.mention_id}"]
+    lines = [line(quoted(mention.content)), line(", ".join(origin), "faint")]
+    passage, put = story.passages.get(mention.event_id), story.questions.get(mention.event_id)
+    if passage:
+        lines += passage.lines()
+    elif mention.quote:
+        lines.append(line(f"resting on {quoted(mention.quote)}", "faint"))
+    return [*lines, *([line(f"found by {asked.in_short(put)}", "faint")] if put else [])]
 
 
-def _because(step: Step) -> list[Text]:
+def _because(step: Step) -> list[Line]:
     """Why; and of which fact, when the receipt is about another one."""
     receipt = step.receipt
     lines = []
     if step.is_about_another and receipt.about:
         other = step.wordings.get(str(receipt.about), str(receipt.about))
-        lines.append(screen.said(f"about “{other}” ({receipt.about})"))
-    if receipt.reason:
-        lines.append(screen.said(f"because: {_in_words(receipt.reason, step.wordings)}"))
-    return lines
+        lines.append(line(f"about {quoted(other)} ({receipt.about})"))
+    return [*lines, *evidence.because(receipt, step.wordings)]
 
 
-def _in_words(reason: str, wordings: Mapping[str, str]) -> str:
-    """The reason, with what a fact says beside each id that it names."""
-    for fact_id, content in wordings.items():
-        reason = reason.replace(fact_id, f"{fact_id} “{content}”")
-    return reason
-
-
-def _compared(step: Step) -> list[Text]:
-    """What it was compared with: by a mind, how the two stand; by the deduplicator, those that came near, or the nearest."""
-    if any("relation" in one for one in step.candidates):
-        return _all_judged(step)
-    floor = step.receipt.evidence.get("check_similarity", 0)
-    near = [one for one in step.candidates if one["similarity"] >= floor]
-    if not near:
-        return [_candidate(one, "nothing near; the nearest was ") for one in step.candidates[:1]]
-    more = [Text(f"and {len(near) - CANDIDATES_SHOWN} more", style="dim")] if len(near) > CANDIDATES_SHOWN else []
-    return [*(_candidate(one, "near ") for one in near[:CANDIDATES_SHOWN]), *more]
-
-
-def _all_judged(step: Step) -> list[Text]:
-    """The most telling, and of the others how many stand how."""
-    ranked = sorted((one for one in step.candidates if "relation" in one), key=lambda one: TELLING.get(one["relation"], 0))
-    left = Counter(one["relation"] for one in ranked[CANDIDATES_SHOWN:])
-    rest = ", ".join(f"{count} more {relation}" for relation, count in left.items())
-    return [*map(_judged, ranked[:CANDIDATES_SHOWN]), *([Text(f"and {rest}", style="dim")] if rest else [])]
-
-
-def _candidate(one: Mapping[str, Any], how: str) -> Text:
-    wording = screen.shown(one["content"] or one["fact_id"])
-    finding = (f"  {screen.shown(one['guard'])}", "yellow") if one.get("guard") else ""
-    return Text.assemble((f"{how}{one['similarity']:.3f} “{wording}”", "dim"), finding)
-
-
-def _judged(one: Mapping[str, Any]) -> Text:
-    wording = screen.shown(one["content"] or one["fact_id"])
-    is_telling = TELLING.get(one["relation"], 0) == 0
-    said = f": {screen.shown(one['reason'])}" if one.get("reason") else ""
-    return Text.assemble(
-        (one["relation"], "yellow" if is_telling else "dim"),
-        (f"  “{wording}” ({one['why']}, {one['similarity']:.3f}), by {one['decided_by']}{said}", "dim"),
+def _asked(story: Story, step: Step) -> list[Line]:
+    """Which mind answered, by which prompt and at what cost: of what it answered before, what that had cost."""
+    given = story.answers.get(step.receipt.event_id, ())
+    if not given:
+        return evidence.asked(step.receipt)
+    prompts = screen.listed(sorted({one.prompt for one in given}))
+    return evidence.asked(
+        step.receipt, f", prompt {prompts}, ${sum(one.cost for one in given):.4f} for {screen.plural(len(given), 'pair')}"
     )
 
 
-def _asked(step: Step) -> list[Text]:
-    """Which mind answered and what that took."""
-    evidence = step.receipt.evidence
-    if "model" not in evidence or not evidence.get("candidates"):
-        return []
-    tokens_in, tokens_out = evidence.get("tokens_in", 0), evidence.get("tokens_out", 0)
-    if not tokens_in and not tokens_out:
-        return [Text(f"mind: {evidence['model']}, no tokens", style="dim")]
-    took = f"{evidence.get('milliseconds', 0) / 1000:.1f} s"
-    return [Text(f"mind: {evidence['model']}, {tokens_in:,} tokens in, {tokens_out:,} out, {took}", style="dim")]
-
-
-def _changed(step: Step) -> list[Text]:
-    """How this fact stands since, where the receipt does not say it already."""
-    return [screen.said(f"this fact: {words}", "yellow") for one in step.changes if (words := _in_short(one, step.wordings))]
-
-
-def _in_short(change: Mapping[str, Any], wordings: Mapping[str, str]) -> str:
-    now = change["now"]
-    told = []
-    for name, how in (("superseded_by", "superseded by"), ("merged_into", "merged into"), ("disputes", "disputes")):
-        if now.get(name):
-            told.append(f"{how} “{wordings.get(now[name], now[name])}”")
-    if now.get("active"):
-        told.append("active")
-    if now.get("valid_to"):
-        told.append(f"true until {now['valid_to'][:16].replace('T', ' ')}")
-    if change["was"] and now.get("content"):
-        told.append(f"worded “{now['content']}”")
-    return ", ".join(told)
-
-
-def _from(step: Step) -> list[Text]:
+def _from(step: Step) -> list[Line]:
     receipt = step.receipt
     entry = f", entry {receipt.entry_id}" if receipt.entry_id else ""
-    lines = [screen.said(f"event {receipt.event_id}{entry}, by {receipt.worker}", "dim")]
+    lines = [line(f"event {receipt.event_id}{entry}, by {receipt.worker}", "faint")]
     if receipt.derived:
         published = Counter(name.partition(":")[0] for name in receipt.derived)
         named = (f"{name} ×{count}" if count > 1 else name for name, count in published.items())
-        lines.append(screen.said(f"published {screen.listed(named)}", "dim"))
+        lines.append(line(f"published {screen.listed(named)}", "faint"))
     return lines
 
 

@@ -1,16 +1,13 @@
 """Which stack a command talks to: the one the environment names, or else the embedded one that runs in NOUS_HOME."""
 
-import shlex
-import shutil
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from nous import embedded, log
+from nous.called import command as command
 from nous.errors import Misconfigured, Outage, UserMistake
 from nous.settings import Settings
 
@@ -60,11 +57,11 @@ def redis_in_a_shell(settings: Settings) -> str:
 
 
 @asynccontextmanager
-async def database(settings: Settings) -> AsyncIterator["Database"]:
+async def database(settings: Settings, *, pool: int = 1) -> AsyncIterator["Database"]:
     """A connection to the store, for the block."""
     from store.database import Database
 
-    opened = Database(database_url(settings), pool=1)
+    opened = Database(database_url(settings), pool=pool)
     try:
         yield opened
     finally:
@@ -100,16 +97,6 @@ def still_there(settings: Settings) -> None:
             f"the stack in {settings.home.absolute()} was stopped meanwhile; start it again with: {command()} up"
             " (the data is kept, and what is not settled goes on from there)"
         )
-
-
-def command() -> str:
-    """How this person runs `nous` from here: by name when their shell finds it, else by the path they used."""
-    used = Path(sys.argv[0])
-    found = shutil.which("nous")
-    if used.name != "nous" or (found and Path(found).resolve() == used.resolve()):
-        return "nous"
-    here = Path.cwd()
-    return shlex.quote(str(used.relative_to(here) if used.is_absolute() and used.is_relative_to(here) else used))
 
 
 def _stack(settings: Settings, *, missing: str) -> embedded.Stack:

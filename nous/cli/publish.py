@@ -24,7 +24,7 @@ import workers
 from events import Event, MalformedEvent
 from nous.errors import Outage, UserMistake
 from nous.settings import Settings
-from workers.runtime import streams
+from workers.runtime import streams, traces
 
 from . import lines, place, screen
 from .key_value import typed
@@ -181,8 +181,13 @@ class Spelling:
 @asynccontextmanager
 async def _connected(settings: Settings, kind: type[Event]) -> AsyncIterator[Append]:
     """How to send to the stream of `kind`, for the block."""
-    async with streams.connect(place.redis_url(settings)) as redis:
-        yield lambda batch: streams.append(redis, [(kind.stream, one.body) for one in batch])
+    async with traces.exported(), streams.connect(place.redis_url(settings)) as redis:
+        yield lambda batch: streams.append(redis, [(kind.stream, _traced(kind, one)) for one in batch])
+
+
+def _traced(kind: type[Event], one: Ready) -> bytes:
+    """Its body, in a trace of its own when traces are switched on."""
+    return traces.published(kind.stream, one.agent_id, one.event_id, one.body)
 
 
 # ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ class Ready:
     """An event that will be sent: its line, its id, its body, what was made here of it besides, and the fields it came with."""
 
     line: int
+    agent_id: str
     event_id: str
     body: bytes
     made: Mapping[str, str] = field(default_factory=dict)
@@ -34,9 +35,10 @@ def ready(kind: type[Event], line: Line) -> Ready:
         body = json.dumps({**fields, **made}).encode()
     event = decoded(kind, body)
     if fields.get("event_id") is not None:
-        return Ready(line.number, event.event_id, body, made, fields)
+        return Ready(line.number, event.agent_id, event.event_id, body, made, fields)
     event_id = str(ids.new()) if _is_new_each_time(kind) else event.event_id
-    return Ready(line.number, event_id, json.dumps({**fields, **made, "event_id": event_id}).encode(), made, fields)
+    body = json.dumps({**fields, **made, "event_id": event_id}).encode()
+    return Ready(line.number, event.agent_id, event_id, body, made, fields)
 
 
 def made_here(kind: type[Event], fields: Mapping[str, object]) -> dict[str, str]:

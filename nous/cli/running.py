@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import uvloop
+from starlette.routing import BaseRoute
 
 import providers
 import workers
@@ -27,7 +28,10 @@ from providers.mind import Mind
 from providers.offline import OfflineMind
 from recall import sessions
 from recall.opening import Tools
+from workers.runtime import streams, traces
 from workers.runtime.app import Chore, Process, kit
+from workers.runtime.health import Health
+from workers.runtime.serve import application, serving
 from workers.runtime.worker import Kit, Worker
 
 from . import place, screen
@@ -69,10 +73,11 @@ def up(settings: Settings) -> None:
 
 def work(settings: Settings, names: Sequence[str]) -> None:
     """Run workers against a stack that runs elsewhere."""
-    chosen = [_worker(name) for name in dict.fromkeys(names)] or list(workers.table().values())
+    archives = not names or streams.ARCHIVIST in names
+    chosen = [_worker(name) for name in dict.fromkeys(names) if name != streams.ARCHIVIST] if names else list(workers.table().values())
     database_url, redis_url = place.database_url(settings), place.redis_url(settings)
     with _stoppable() as stop:
-        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, _tell_mind))
+        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, _tell_mind, archives=archives))
 
 
 @contextmanager
@@ -98,7 +103,7 @@ async def alongside(settings: Settings, database_url: str, redis_url: str) -> As
     """Every worker, running in this process for the block."""
     async with kit(settings, database_url, providers.embedder(settings), providers.mind(settings)) as tools:
         stop = asyncio.Event()
-        running = asyncio.create_task(Process(list(workers.table().values()), tools, redis_url).run(stop))
+        running = asyncio.create_task(Process(list(workers.table().values()), tools, redis_url, archives=True).run(stop))
         try:
             yield
         finally:
@@ -117,22 +122,45 @@ async def _up(settings: Settings, stack: embedded.Stack, stop: Stop) -> None:
 
 
 async def _serve(
-    settings: Settings, database_url: str, redis_url: str, chosen: Sequence[Worker[Any, Any]], stop: Stop, announce: Callable[[Mind], None]
+    settings: Settings,
+    database_url: str,
+    redis_url: str,
+    chosen: Sequence[Worker[Any, Any]],
+    stop: Stop,
+    announce: Callable[[Mind], None],
+    *,
+    archives: bool = True,
 ) -> None:
     """Work until told to stop, then finish what is in flight."""
     gc.set_threshold(*COLLECTED_AFTER)
     _interrupt_with(stop)
-    async with kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools:
+    health = Health()
+    async with (
+        traces.exported(),
+        _http(settings, health.routes()),
+        kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools,
+    ):
         asked = asyncio.Event()
         stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
         announce(mind)
-        await Process(chosen, tools, redis_url, chores=[silence(tools)]).run(asked)
+        health.watch(process := Process(chosen, tools, redis_url, chores=[silence(tools)], archives=archives))
+        await process.run(asked)
+
+
+@asynccontextmanager
+async def _http(settings: Settings, routes: Sequence[BaseRoute]) -> AsyncIterator[None]:
+    """These routes are served for the block, if a port is set: from before there is anything to work with, so a start can be watched."""
+    if not settings.http_port:
+        yield
+        return
+    async with serving(application(routes), host=settings.http_host, port=settings.http_port):
+        yield
 
 
 def silence(kit: Kit) -> Chore:
     """Ending the sessions that fell silent."""
     tools = Tools(kit.database, kit.embedder, kit.settings)
-    return Chore(partial(sessions.close_silent, tools), min(SILENCE_LOOKED_FOR_S, kit.settings.session_silence_s / 4))
+    return Chore(partial(sessions.close_silent, tools), min(SILENCE_LOOKED_FOR_S, kit.settings.session_silence_s / 4), "silence")
 
 
 def _interrupt_with(stop: Stop) -> None:
@@ -200,5 +228,6 @@ def _worker(name: str) -> Worker[Any, Any]:
     known = workers.table()
     found = known.get(name.replace("-", "_"))
     if found is None:
-        raise UserMistake(f"there is no worker {name!r}{screen.meant(name, known)}; the workers are {screen.listed(known)}")
+        names = sorted([*known, streams.ARCHIVIST])
+        raise UserMistake(f"there is no worker {name!r}{screen.meant(name, names)}; the workers are {screen.listed(names)}")
     return found

@@ -5,8 +5,9 @@ What an agent said is data: control characters in it are shown, never obeyed, an
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
@@ -15,12 +16,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nous.stories.words import Line, Tone
+from nous.stories.words import listed as listed
+from nous.stories.words import moment as moment
+from nous.stories.words import plural as plural
+from nous.stories.words import rounded as rounded
+
 PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100
 LISTED = 100  # of what is listed on a terminal, unless more is asked for
 
 # Control characters, and those that turn the direction of what follows them.
 _UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
+
+_TONES: Mapping[Tone, str] = {"plain": "", "faint": "dim", "telling": "yellow"}
 
 
 def out(*, piped_width: int = PIPE_WIDTH) -> Console:
@@ -56,6 +65,11 @@ def said(content: str, style: str = "") -> Text:
     return Text(shown(content), style=style)
 
 
+def told(line: Line) -> Text:
+    """A line of a story, safe to print."""
+    return Text.assemble(*((words.translate(_UNSHOWN), _TONES[tone]) for words, tone in line.parts))
+
+
 def shown(content: str) -> str:
     """What an agent or a person said, on one line, its control characters made visible."""
     return " ".join(content.split()).translate(_UNSHOWN) or "(nothing)"
@@ -87,17 +101,6 @@ def say_there_are_more(shown: int) -> None:
     err().print(f"These are the first {shown:,}; --limit {shown * 10:,} shows more, --json all.", style="dim")
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 fact`, `2 facts`, `1,000 facts`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """Words in one sentence: a, b and c."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 def meant(word: str, known: Iterable[str]) -> str:
     """What somebody who wrote `word` probably meant, in brackets; nothing when nothing is near."""
     close = get_close_matches(word, list(known), n=1)
@@ -114,19 +117,11 @@ def unprefixed(problem: str) -> str:
     return problem.replace("value error, ", "")
 
 
-def moment(at: datetime) -> str:
-    """A time to the minute, in UTC."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def rounded(value: float) -> float:
-    """A number to four decimals, which is as much as anybody reads."""
-    return round(value, 4)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, UUID):
         return str(value)
+    if isinstance(value, Decimal):
+        return float(value)
     raise TypeError(f"{type(value).__name__} has no place in JSON")

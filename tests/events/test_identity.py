@@ -148,6 +148,8 @@ def test_a_stream_is_named_after_its_event() -> None:
         "censor_escalated": "CensorEscalated",
         "fact_restored": "FactRestored",
         "fact_split": "FactSplit",
+        "fact_forgotten": "FactForgotten",
+        "agent_forgotten": "AgentForgotten",
         "episode_restored": "EpisodeRestored",
         "censor_added": "CensorAdded",
         "censor_relaxed": "CensorRelaxed",

@@ -17,7 +17,6 @@ from sqlalchemy import text
 import workers
 from nous import clock, embedded, ids
 from nous.cli import demo
-from nous.cli.standing import silent_after_s
 from nous.settings import Settings
 from store import outbox, receipts, retries
 from store.censors import DEFAULT_ESCALATION_THRESHOLD
@@ -25,6 +24,7 @@ from store.database import Database
 from tests.conftest import until
 from tests.nous.conftest import Nous
 from workers.runtime.app import Process
+from workers.runtime.look import silent_after_s
 from workers.runtime.worker import Kit
 
 FACT = "fact_learned"
@@ -48,6 +48,7 @@ async def test_help_lists_every_command_in_a_sensible_order(nous: Nous) -> None:
         "up",
         "work",
         "migrate",
+        "reembed",
         "publish",
         "wait",
         "session",
@@ -358,13 +359,13 @@ async def test_status_says_what_a_silent_replica_holds_and_when_another_takes_it
 
 
 @pytest.mark.usefixtures("working")
-async def test_status_says_how_to_see_what_is_parked_and_what_to_do_about_it_without_showing_a_password(nous: Nous) -> None:
+async def test_status_says_how_to_see_what_is_parked_and_what_to_do_about_it(nous: Nous) -> None:
     await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={ids.new()}")
     await nous("wait")
     assert (await nous("status")).stdout.splitlines()[-3:] == [
         "1 parked by censor_escalator. To see them, each with its reason:",
-        '  redis-cli -u "$NOUS_REDIS_URL" XRANGE censor_triggered.parked - +',
-        "Once the cause is mended, publish to censor_triggered again, under the same event_id.",
+        "  nous dead list --worker censor_escalator",
+        "Once the cause is mended: nous dead retry --all --worker censor_escalator",
     ]
 
 

@@ -404,7 +404,7 @@ async def test_a_login_that_is_no_member_of_the_worker_role_is_told_what_to_gran
         await owner.execute("CREATE ROLE stranger LOGIN PASSWORD 'secret'")
         await owner.close()
         stranger = Database(url.replace(url.split("//")[1].split("@")[0], "stranger:secret"), pool=1)
-        with pytest.raises(Misconfigured, match="GRANT nous_worker, nous_operator TO"):
+        with pytest.raises(Misconfigured, match="GRANT nous_worker, nous_operator, nous_eraser TO"):
             async with stranger.read(["a"]) as db:
                 await facts.listed(db, agent="a", inactive=False, limit=1)
         await stranger.close()

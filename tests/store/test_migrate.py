@@ -24,7 +24,7 @@ from tests.conftest import a_database
 from tests.factories import NOON, a_fact, a_mention
 from tests.store.conftest import run
 
-HEAD = ["0001", "0002", "0003", "0004"]
+HEAD = [f"{number:04}" for number in range(1, 7)]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Receipts: one for each event at each worker, numbered agent by agent; what is settled stays settled."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -81,7 +82,23 @@ async def test_what_is_parked_is_replaced_as_a_whole_with_the_next_number(db: Wr
     )
     await receipts.insert(db, [parked, a_receipt(agent_id="a", worker="another")])
     await receipts.insert(db, [settled])
-    assert await kept(db) == [settled]
+    parking = {"at": NOON.isoformat(), "what": "parked", "reason": "broken"}
+    assert await kept(db) == [replace(settled, evidence={"x": 1, "was_parked": [parking]})]
+
+
+async def test_a_receipt_tells_of_every_parking_before_it_and_of_what_is_said_twice_once(db: Write) -> None:
+    def again(reason: str, entry_id: str = "1-1", **over: Any) -> Receipt:
+        fields = {"ending": "parked", "outcome": "parked", "reason": reason, "evidence": {"attempts": 3}}
+        return a_receipt(agent_id="a", event_id="event", entry_id=entry_id, **fields | over)
+
+    for one in (again("first"), again("the same, said anew"), again("delivered again", "2-1"), again("done", "2-1", ending="done")):
+        await receipts.insert(db, [one])
+    (last,) = await kept(db)
+    assert [(one["reason"], one["attempts"]) for one in last.evidence["was_parked"]] == [("the same, said anew", 3), ("delivered again", 3)]
+    for number in range(60):
+        await receipts.insert(db, [a_receipt(agent_id="a", event_id="busy", ending="parked", reason=str(number), entry_id=f"{number}-1")])
+    told = [one.evidence["was_parked"] for one in await kept(db) if one.event_id == "busy"]
+    assert [one["reason"] for one in told[0]] == [str(number) for number in range(9, 59)]
 
 
 async def test_done_and_skip_settle_an_event_and_parked_answers_it_each_for_its_worker_and_agent_only(db: Write) -> None:

@@ -1,7 +1,8 @@
 """One replica in a process of its own, for tests that kill it.
 
-Settings come from NOUS_...; the embedder is the zero-cost one, the mind the offline one unless NOUS_MIND says claude. Two faults can be
-built in by what an event says: a content with KILL_ME ends the process with kill -9 while it is thought about, one with FAIL_ME raises.
+Settings come from NOUS_...; the embedder is the zero-cost one unless NOUS_EMBEDDER says openai, the mind the offline one unless
+NOUS_MIND says claude. Two faults can be built in by what an event says: a content with KILL_ME ends the process with kill -9 while it is
+thought about, one with FAIL_ME raises.
 """
 
 import asyncio
@@ -15,9 +16,9 @@ from typing import Any
 
 import workers
 from events import Event
-from nous import log
+from nous import cli, log
 from nous.settings import Settings
-from providers import mind
+from providers import embedder, mind
 from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
 from workers.runtime import app
@@ -51,14 +52,26 @@ async def main(names: Sequence[str]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     table = workers.table()
     asked = mind(settings) if settings.mind == "claude" else OfflineMind()
-    async with app.kit(settings, settings.database_url or "", ZeroEmbedder(), asked) as kit:
+    chosen = embedder(settings) if settings.embedder == "openai" else ZeroEmbedder()
+    async with app.kit(settings, settings.database_url or "", chosen, asked) as kit:
         await app.Process([faulty(table[name]) for name in names], kit, settings.redis_url or "").run(stop)
 
 
 def run(names: Sequence[str], environment: Mapping[str, str], log_file: Path) -> None:
     """Be a replica of these workers until told to stop."""
+    _as(environment, log_file)
+    asyncio.run(main(names))
+
+
+def command(words: Sequence[str], environment: Mapping[str, str], log_file: Path) -> None:
+    """Be the `nous` command with these words."""
+    _as(environment, log_file)
+    sys.argv = ["nous", *words]
+    cli.main()
+
+
+def _as(environment: Mapping[str, str], log_file: Path) -> None:
     os.environ.update(environment)
     with log_file.open("ab") as log_:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(log_.fileno(), stream.fileno())
-    asyncio.run(main(names))

@@ -1,6 +1,7 @@
 """The supersession checker and its rechecker, on real rows: what is the same is merged, what has ended is retired, nothing else."""
 
 import itertools
+import time
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -219,7 +220,7 @@ async def test_a_claim_of_a_fact_that_was_merged_or_retired_between_thought_and_
     thought = await life.think([delivery])
     assert thought[0][1].vector is None, "its words stand for a fact that is true"
     await memory.learn(learned(BERGEN, 3) if meanwhile == "superseded" else learned(OSLO, 0.5))
-    await life.announced(await life.write(thought))
+    await life.announced(await life.write(thought, since=time.monotonic()))
     while await Alone(life).work_one():
         pass
     await memory.settle()

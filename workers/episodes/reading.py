@@ -22,6 +22,7 @@ from store.database import Read
 from store.episodes import Episode, Writer
 from store.sessions import Turn
 from store.vectors import Vector
+from workers.runtime import metrics
 from workers.runtime.asking import Open, all_through
 from workers.runtime.worker import Kit
 
@@ -123,7 +124,10 @@ async def _elsewhere(db: Read, found: Found, event: Event) -> Found:
 
 async def _vectors(summaries: Iterable[str], kit: Kit) -> dict[str, Vector]:
     wanted = list(dict.fromkeys(summaries))
-    made: Iterable[Vector] = await kit.embedder.embed(wanted) if wanted else ()
+    made: Iterable[Vector] = ()
+    if wanted:
+        with metrics.embedding():
+            made = await kit.embedder.embed(wanted)
     return dict(zip(wanted, made, strict=True))
 
 

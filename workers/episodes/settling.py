@@ -4,6 +4,7 @@ A fact's ids follow from the agent, the episode and the fact's words, not from t
 again it is the same event, and has had its effect. A fact that was superseded since does not come back.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from events import EpisodeClosed, EpisodeSummarized, EpisodeUnsettled, FactLearn
 from nous import clock, ids
 from nous.text import normalise
 from providers.offline import OfflineMind
-from store import episodes
+from store import episodes, forgotten
 from store.database import Write
 from store.episodes import Episode
 from workers.runtime.asking import Open
@@ -43,7 +44,7 @@ async def settle(db: Write, event: Event, before: Episode, thought: Considered, 
     named = event.decision_ids if isinstance(event, EpisodeClosed) else ()
     decisions = await links.find(db, episode, named=named, listed=told.decisions)
     await episodes.link_decisions(db, event.agent_id, event.episode_id, decisions)
-    learned = [_learned(event, episode, one) for one in told.facts]
+    learned = await _unforgotten(db, [_learned(event, episode, one) for one in told.facts])
     summarized = EpisodeSummarized.following(
         event,
         episode_id=episode.episode_id,
@@ -107,6 +108,16 @@ def _learned(event: Event, episode: Episode, one: Sourced) -> FactLearned:
         source=f"episode:{episode.episode_id}",
         quote=one.fact.quote,
     )
+
+
+async def _unforgotten(db: Write, learned: Sequence[FactLearned]) -> list[FactLearned]:
+    """What was forgotten is not learned again from the same episode in the same words."""
+    gone = {
+        event_id
+        for agent in {one.agent_id for one in learned}
+        for event_id in await forgotten.events(db, agent, FactLearned.stream, [one.event_id for one in learned])
+    }
+    return [one for one in learned if one.event_id not in gone]
 
 
 async def _unread(db: Write, event: Event, told: Told) -> list[EpisodeUnsettled]:

@@ -9,6 +9,7 @@ a row that is due ─▶ taken: its attempt counted and its lease committed ─�
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from nous.errors import Contended, Misconfigured, Outage, Refused
 from store import receipts, retries
 from store.retries import Retry
 
-from . import record, streams
+from . import outcomes, parked, record, streams
 from .life import Life
 from .patience import PAUSE_S, repeating, through_outages
 from .record import Delivery, Ended
@@ -54,7 +55,8 @@ class Alone:
         for entry, error in malformed:
             await self.life.parking.malformed(entry, error)
         unsettled = await self.life.unsettled(deliveries)
-        await self.life.set_aside([(delivery, "its replica died while it was being worked") for delivery in unsettled])
+        why = "its replica died while it was being worked"
+        await self.life.set_aside([(delivery, why) for delivery in unsettled], since=time.monotonic())
         await streams.acknowledge(self.life.redis, self.life.stream, self.worker.name, [one.entry_id for one in deliveries])
 
     async def work_one(self) -> bool:
@@ -64,6 +66,8 @@ class Alone:
         if retry is None:
             return False
         try:
+            if await self._is_another(retry):
+                return True
             async with self._leased(retry):
                 ended = await self._work(retry)
         except (Outage, Contended, Misconfigured) as error:
@@ -103,13 +107,22 @@ class Alone:
         async with self.database.queue() as db:
             await retries.clear_together(db, self.worker.name, settled)
 
+    async def _is_another(self, retry: Retry) -> bool:
+        """Whether its body, which could not be read before, is another event than was thought: it then waits under that one's name."""
+        event = decode(self.worker.on, retry.body, retry.entry_id, now=clock.now())
+        if (event.agent_id, event.event_id) == (retry.agent_id, retry.event_id):
+            return False
+        await parked.renamed(self.database, retry, event)
+        return True
+
     async def _work(self, retry: Retry) -> list[Ended]:
+        since = time.monotonic()
         delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id, now=clock.now()), retry.entry_id, retry.body)
         if not await self.life.unsettled([delivery]):
             return []
         if retry.attempts > self.settings.max_attempts:
             raise Exhausted(retry.reason)
-        return await self.life.write(await self.life.think([delivery]))
+        return await self.life.write(await self.life.think([delivery]), since=since)
 
     async def _finish(self, retry: Retry, ended: Sequence[Ended]) -> None:
         await self.life.announced(ended)
@@ -126,7 +139,9 @@ class Alone:
 
     async def _failed(self, retry: Retry, why: str) -> None:
         """Again later, or parked when that was the last attempt."""
-        if retry.attempts >= self.settings.max_attempts:
+        is_last = retry.attempts >= self.settings.max_attempts
+        outcomes.failed(retry, why, is_last=is_last)
+        if is_last:
             await self._park_in_the_end(retry, why)
             return
         wait_s = self._backoff_s(retry.attempts)

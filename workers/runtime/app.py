@@ -1,6 +1,6 @@
 """Running workers in one process, from what they need being there to a stop that finishes what is in flight.
 
-kit ─▶ Process ─┬─ a Host for each worker
+kit ─▶ Process ─┬─ a Host for each worker, the archivist
                 ├─ the sweep of the outbox
                 └─ chores: what else is done again and again
 """
@@ -25,11 +25,13 @@ from providers.mind import Mind
 from store import embedders
 from store.database import Database
 
-from . import streams
+from . import record, streams
+from .archivist import Archivist
 from .host import Host, broker
 from .life import Life
 from .patience import stopped_within
 from .sweep import sweep
+from .turns import Turn
 from .worker import Kit, Worker
 
 SWEEP_EVERY_S = 5.0
@@ -46,12 +48,16 @@ class Chore:
 
     do: Callable[[], Awaitable[object]]
     every_s: float
+    name: str = "chore"
 
 
 class Process:
     """The workers of one process, and its chores."""
 
-    def __init__(self, chosen: Sequence[Worker[Any, Any]], kit: Kit, redis_url: str, *, chores: Sequence[Chore] = ()) -> None:
+    def __init__(
+        self, chosen: Sequence[Worker[Any, Any]], kit: Kit, redis_url: str, *, chores: Sequence[Chore] = (), archives: bool = False
+    ) -> None:
+        """`archives`, the archivist is one of them."""
         self.kit = kit
         self.chores = chores
         self.redis = streams.connect(redis_url)
@@ -59,18 +65,27 @@ class Process:
         self.broker = broker(redis_url, graceful_s=kit.settings.graceful_s)
         self.failure: Misconfigured | None = None
         self.must_stop = asyncio.Event()
+        self.turns: list[Turn] = []
         self.hosts = [Host(Life(worker, kit, self.redis, self.consumer, workers.consumers()), self.broker, self.fail) for worker in chosen]
+        self.archivist = Archivist(kit, self.redis, self.consumer, workers.consumers()) if archives else None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set, then finish what is in flight. Raises Misconfigured when going on makes no sense."""
         asked = asyncio.create_task(stop.wait())
         asked.add_done_callback(lambda _: self.must_stop.set())
-        sweeping = Chore(lambda: sweep(self.kit.database, self.redis, workers.consumers()), SWEEP_EVERY_S)
-        tasks = [asyncio.create_task(self._guarded(partial(self._do, chore))) for chore in (sweeping, *self.chores)]
+        sweeping = Chore(lambda: sweep(self.kit.database, self.redis, workers.consumers()), SWEEP_EVERY_S, "sweep")
+        tasks = [asyncio.create_task(self._guarded(partial(self._do, chore), chore.name)) for chore in (sweeping, *self.chores)]
         tasks += [
-            asyncio.create_task(self._guarded(loop)) for host in self.hosts for loop in (host.watch, host.reclaim, host.retry, host.resume)
+            asyncio.create_task(self._guarded(loop, f"{host.life.worker.name}.{loop.__name__}"))
+            for host in self.hosts
+            for loop in (host.watch, host.reclaim, host.retry, host.resume)
         ]
-        log.info("workers.started", workers=[host.life.worker.name for host in self.hosts], consumer=self.consumer)
+        if self.archivist:
+            tasks += [
+                asyncio.create_task(self._guarded(loop, f"{streams.ARCHIVIST}.{loop.__name__}"))
+                for loop in (self.archivist.read, self.archivist.take_over, self.archivist.trim)
+            ]
+        log.info("workers.started", workers=self.names(), consumer=self.consumer)
         try:
             await self.must_stop.wait()
         finally:
@@ -79,27 +94,36 @@ class Process:
         if self.failure is not None:
             raise self.failure
 
+    def names(self) -> list[str]:
+        """The workers that run here."""
+        return [*(host.life.worker.name for host in self.hosts), *([streams.ARCHIVIST] if self.archivist else [])]
+
     def fail(self, error: Misconfigured) -> None:
         """Going on makes no sense: stop, and say why."""
         self.failure = error
         self.must_stop.set()
 
-    async def _guarded(self, step: Callable[[], Awaitable[None]]) -> None:
+    async def _guarded(self, step: Callable[[], Awaitable[None]], name: str) -> None:
         """Do a loop's step again and again until the stop; what is away is waited for, what is misconfigured stops the process."""
         is_away = False
+        self.turns.append(turn := Turn(name))
         while not self.must_stop.is_set():
+            turn.begins()
             try:
                 await step()
                 is_away = False
+                turn.went_well()
             except (Outage, Contended) as error:
+                turn.went_well()
                 if not is_away:
                     log.warning("loop.delayed", reason=str(error), next="tried again by itself")
                 is_away = True
                 await stopped_within(LOOK_AGAIN_S, self.must_stop)
             except Misconfigured as error:
                 self.fail(error)
-            except Exception:
-                log.exception("loop.failed", next="tried again by itself; please report it")
+            except Exception as error:
+                turn.failed(record.why(error))
+                log.exception("loop.failed", loop=name, next="tried again by itself; please report it")
                 await stopped_within(LOOK_AGAIN_S, self.must_stop)
 
     async def _do(self, chore: Chore) -> None:
@@ -109,6 +133,8 @@ class Process:
     async def _stop(self, loops: Sequence[asyncio.Task[None]]) -> None:
         """Everything in flight has the graceful time, all of it together; what is not finished then is left to another replica."""
         log.info("stop.requested", finishing=sum(len(host.pages) for host in self.hosts))
+        if self.archivist:
+            self.archivist.stopping.set()
         ending = [*loops, *(asyncio.create_task(host.finish()) for host in self.hosts)]
         _, late = await asyncio.wait(ending, timeout=self.kit.settings.graceful_s)
         for task in late:

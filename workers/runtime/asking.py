@@ -9,6 +9,7 @@ answer is kept, another asks once more, and that is counted. How questions and a
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from providers.mind import A, MindAway, NoAnswer, Question, Reply
 from store import spending
 from store.spending import Spent
 
+from . import metrics
 from .patience import repeating
 from .worker import Kit
 
@@ -73,13 +75,14 @@ class Asker:
         async with self.kit.database.queue() as db:
             own, total = await spending.tokens(db, hour=hour, agent=self.agent)
         until = hour + timedelta(hours=1) - clock.now()
+        if own < settings.mind_agent_tokens_per_hour and total < settings.mind_tokens_per_hour:
+            return None
+        metrics.asked(self.worker, self.model, "over_budget")
         if own >= settings.mind_agent_tokens_per_hour:
             return Open(
                 f"agent {self.agent!r} has spent its {settings.mind_agent_tokens_per_hour:,} tokens of this hour", until, exactly=True
             )
-        if total >= settings.mind_tokens_per_hour:
-            return Open(f"all agents together have spent their {settings.mind_tokens_per_hour:,} tokens of this hour", until, exactly=True)
-        return None
+        return Open(f"all agents together have spent their {settings.mind_tokens_per_hour:,} tokens of this hour", until, exactly=True)
 
     def begin(self) -> datetime:
         """Until when the question is the asker's alone, from now."""
@@ -88,10 +91,12 @@ class Asker:
 
     async def put(self, question: Question[A]) -> Reply[A] | Open:
         """Ask, the lease renewed meanwhile; what brought no answer was paid for too."""
+        started = time.monotonic()
         try:
             async with repeating(self._renew, every_s=self.kit.settings.claim_after_s / 3, log=log):
-                return await self.kit.mind.ask(question)
+                reply = await self.kit.mind.ask(question)
         except (NoAnswer, MindAway) as error:
+            self._count("no_answer" if isinstance(error, NoAnswer) else "away", error.tokens_in, error.tokens_out, started)
             await self._let_go()
             async with self.kit.database.queue() as db:
                 await spending.add(db, self.spent(error.tokens_in, error.tokens_out))
@@ -99,6 +104,8 @@ class Asker:
         except BaseException:
             await asyncio.shield(self._let_go())
             raise
+        self._count("answered", reply.tokens_in, reply.tokens_out, started)
+        return reply
 
     def spent(self, tokens_in: int, tokens_out: int) -> Spent:
         """What the question cost, for the budget and the bill."""
@@ -117,6 +124,10 @@ class Asker:
         """US dollars."""
         settings = self.kit.settings
         return Decimal(str((tokens_in * settings.mind_price_in + tokens_out * settings.mind_price_out) / 1_000_000))
+
+    def _count(self, result: metrics.Result, tokens_in: int, tokens_out: int, started: float) -> None:
+        cost, seconds = self.cost(tokens_in, tokens_out), time.monotonic() - started
+        metrics.asked(self.worker, self.model, result, tokens_in=tokens_in, tokens_out=tokens_out, cost=cost, seconds=seconds)
 
     async def _renew(self) -> None:
         await self._hold_until(self._next_lease())

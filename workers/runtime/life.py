@@ -23,10 +23,10 @@ from redis.asyncio import Redis
 
 from nous import clock
 from nous.errors import Contended, Misconfigured, Outage
-from store import outbox, receipts, retries
+from store import embedders, forgotten, outbox, receipts, retries
 from store.database import Write, lock_key
 
-from . import record, streams
+from . import outcomes, record, streams
 from .parking import Parking
 from .patience import repeating, through_outages
 from .record import Delivery, Ended
@@ -70,14 +70,16 @@ class Life:
             await self._through_outages(partial(self._work, deliveries))
 
     async def _work(self, deliveries: Sequence[Delivery]) -> None:
+        since = time.monotonic()
         unsettled = await self.unsettled(deliveries)
         failed: list[tuple[Delivery, str]] = []
         jobs = await self._thought(unsettled, failed)
-        ended = await self._written(jobs, failed)
-        await self.set_aside(failed)
+        ended = await self._written(jobs, failed, since=since)
+        await self.set_aside(failed, since=since)
         await self.announced(ended)
         await self.parking.given_up(ended)
         await streams.acknowledge(self.redis, self.stream, self.worker.name, [one.entry_id for one in deliveries])
+        outcomes.page(self.worker.name, ended, len(deliveries), since=since, log=self.log)
 
     async def unsettled(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
         """Those without a receipt; of several deliveries of one event, the first."""
@@ -99,11 +101,12 @@ class Life:
             failed += [(delivery, record.why(error)) for delivery in deliveries]
             return []
 
-    async def _written(self, jobs: Sequence[tuple[Delivery, Any]], failed: list[tuple[Delivery, str]]) -> list[Ended]:
+    async def _written(self, jobs: Sequence[tuple[Delivery, Any]], failed: list[tuple[Delivery, str]], *, since: float) -> list[Ended]:
         """The groups side by side: while Postgres works on one, the next is thought through."""
         groups = _by_agent(jobs)
         ended: list[Ended] = []
-        for group, wrote in zip(groups, await asyncio.gather(*map(self.write, groups), return_exceptions=True), strict=True):
+        writing = [self.write(group, since=since) for group in groups]
+        for group, wrote in zip(groups, await asyncio.gather(*writing, return_exceptions=True), strict=True):
             match wrote:
                 case list():
                     ended += wrote
@@ -115,14 +118,15 @@ class Life:
                     raise wrote
         return ended
 
-    async def set_aside(self, failed: Sequence[tuple[Delivery, str]]) -> None:
-        """Each of these is worked alone next; what it costs then, it costs itself."""
+    async def set_aside(self, failed: Sequence[tuple[Delivery, str]], *, since: float) -> None:
+        """Each of these, taken up at `since` (time.monotonic), is worked alone next; what it costs then, it costs itself."""
         if failed:
             self.stir()
             self.log.warning("page.set_aside", deliveries=len(failed), reason=failed[0][1], next="each is worked alone")
             now = clock.now()
             async with self.kit.database.queue() as db:
                 await retries.set_aside(db, [record.retry(self.worker, one, why, now=now, due_at=now) for one, why in failed])
+            outcomes.set_aside(self.worker.name, failed, since=since)
 
     # ── thinking and writing, for a page or for one ───────────────────────────────────────────────────────────────────
 
@@ -134,21 +138,33 @@ class Life:
                 thoughts += await self.worker.think([delivery.event for delivery in some], self.kit)
         return list(zip(deliveries, thoughts, strict=True))
 
-    async def write(self, group: Sequence[tuple[Delivery, Any]]) -> list[Ended]:
-        """Effects, receipts and derived events of a group, in one transaction; a lost contest starts again, uncounted."""
+    async def write(self, group: Sequence[tuple[Delivery, Any]], *, since: float) -> list[Ended]:
+        """Effects, receipts and derived events of a group, in one transaction; a lost contest starts again, uncounted.
+
+        `since` (time.monotonic) is when its deliveries were taken up.
+        """
         for again in range(CONTENDED_TRIES):
             try:
                 async with asyncio.timeout(self.kit.settings.time_limit_s):
-                    return await self._write_once(group)
+                    ended = await self._write_once(group)
             except Contended as error:
                 self.log.info("page.contended", reason=str(error), tries=again + 1, of=CONTENDED_TRIES, next="tried again, uncounted")
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**again))
+            else:
+                outcomes.ended(self.worker.name, ended, since=since, log=self.log)
+                return ended
         raise Outage("Postgres", f"{CONTENDED_TRIES} transactions in a row met other writers")
 
     async def _write_once(self, group: Sequence[tuple[Delivery, Any]]) -> list[Ended]:
         async with self.kit.database.write({delivery.event.agent_id for delivery, _ in group}) as db:
+            await embedders.hold(db, self.kit.registered)
             settled = await receipts.settled(db, self.worker.name, [delivery.key for delivery, _ in group])
-            open_ = [(delivery, thought) for delivery, thought in group if delivery.key not in settled]
+            refused = await forgotten.refused(db, [record.arrival(delivery) for delivery, _ in group])
+            open_ = [
+                (delivery, thought)
+                for delivery, thought in group
+                if delivery.key not in settled and record.arrival(delivery) not in refused
+            ]
             if not open_:
                 return []
             endings = await self.worker.write(db, [Job(delivery.event, thought) for delivery, thought in open_], self.kit)

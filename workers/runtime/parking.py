@@ -1,7 +1,7 @@
 """Parking: a delivery that cannot succeed waits for a person, with its reason and its body as it came. Nothing else is affected.
 
-A parked delivery has a receipt that says so and an entry in `<stream>.parked`. A crash between the two parks it there twice, never
-nowhere; the receipt stays one.
+A parked delivery has a receipt that says so, which is what counts, and an entry in `<stream>.parked` with its body. A crash between the
+two leaves an entry too many, or none: the body is in the archive too (parked.py finds it). What was settled is not parked any more.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,12 @@ from redis.asyncio import Redis
 
 from events import MalformedEvent, derived, kept_body
 from nous import clock
-from store import receipts, retries
+from store import parked, receipts, retries
 from store.database import Database
+from store.receipts import Receipt
 from store.retries import Retry
 
-from . import record, streams
+from . import outcomes, record, streams
 from .record import Ended
 from .streams import Entry
 from .worker import GiveUp, Worker
@@ -37,9 +38,14 @@ class Parking:
         """It never was an event of this stream. Acknowledged as it is parked, and only that when read again. Raises Outage."""
         key = (error.agent_id, error.event_id or derived(self._stream, entry.entry_id))
         async with self._database.write({error.agent_id}) as db:
-            was_parked = await receipts.is_parked(db, self._worker.name, key, entry.entry_id)
-            await receipts.insert(db, [record.parked_receipt(self._worker, key, entry.entry_id, str(error), clock.now())])
-        if was_parked:
+            is_known = await receipts.is_parked(db, self._worker.name, key, entry.entry_id)
+            is_known = is_known or bool(await receipts.settled(db, self._worker.name, [key]))
+            if not is_known:
+                await receipts.insert(db, [self._receipt(key, entry.entry_id, str(error), attempts=1)])
+        if is_known:
+            log.info(
+                "delivery.known", worker=self._worker.name, event_id=key[1], agent_id=key[0], entry_id=entry.entry_id, reason=str(error)
+            )
             await streams.acknowledge(self._redis, self._stream, self._worker.name, [entry.entry_id])
             return
         await self._append(kept_body(entry.fields), key, entry.entry_id, str(error), attempts=1, acknowledge=True)
@@ -55,21 +61,26 @@ class Parking:
         key = (retry.agent_id, retry.event_id)
         await self._append(retry.body, key, retry.entry_id, reason, attempts=retry.attempts)
         async with self._database.write({retry.agent_id}) as db:
-            await receipts.insert(db, [record.parked_receipt(self._worker, key, retry.entry_id, reason, clock.now())])
+            await receipts.insert(db, [self._receipt(key, retry.entry_id, reason, attempts=retry.attempts)])
             await retries.clear(db, self._worker.name, [key])
+
+    def _receipt(self, key: receipts.Key, entry_id: str, reason: str, *, attempts: int) -> Receipt:
+        return record.parked_receipt(self._worker, key, entry_id, reason, attempts=attempts, now=clock.now())
 
     async def _append(
         self, body: bytes, key: receipts.Key, entry_id: str, reason: str, *, attempts: int, acknowledge: bool = False
     ) -> None:
         fields = record.parked_fields(self._worker, body, key, entry_id, reason, attempts=attempts, now=clock.now())
         await streams.park(self._redis, self._stream, self._worker.name, fields, entry_id if acknowledge else None)
-        parked = self._stream + streams.PARKED_SUFFIX
+        outcomes.parked(self._worker.name, self._stream, key, entry_id, body, reason)
+        name = parked.handle(self._worker.name, key)
         log.error(
             "delivery.parked",
+            parked=name,
             worker=self._worker.name,
             event_id=key[1],
             agent_id=key[0],
             entry_id=entry_id,
             reason=reason,
-            next=f"nothing else was affected; look with XRANGE {parked} - +, mend the cause, publish it again under the same event_id",
+            next=f"nothing else was affected; look with: nous dead show {name}; mend the cause, then: nous dead retry {name}",
         )

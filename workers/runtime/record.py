@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from events import Event, MalformedEvent, body_of, decode
+from events import Event, MalformedEvent, body_of, decode, entry_time
 from store import outbox, receipts
+from store.forgotten import Arrival
 from store.receipts import Receipt
 from store.retries import Retry
 
@@ -59,12 +60,22 @@ def opened(
     return deliveries, malformed
 
 
+def arrival(delivery: Delivery) -> Arrival:
+    """The delivery as what may have been forgotten."""
+    event = delivery.event
+    try:
+        at = entry_time(delivery.entry_id)
+    except MalformedEvent:
+        at = event.occurred_at
+    return Arrival(event.agent_id, event.event_id, event.stream, at, event.caused_by)
+
+
 def receipt(worker: Worker[Any, Any], ended: Ended, now: datetime) -> Receipt:
     """The receipt of a delivery that is done, skipped or given up. Raises ValueError for an ending the worker did not promise."""
     delivery, ending = ended.delivery, ended.ending
     match ending:
         case GiveUp(why=why):
-            return parked_receipt(worker, delivery.key, delivery.entry_id, why, now)
+            return parked_receipt(worker, delivery.key, delivery.entry_id, why, attempts=1, now=now)
         case Skip(why=why):
             return _settled(worker, delivery, "skip", Done("skipped", reason=why), now)
         case Done():
@@ -74,8 +85,8 @@ def receipt(worker: Worker[Any, Any], ended: Ended, now: datetime) -> Receipt:
             raise TypeError(f"{worker.name} ended with {ending!r}; a worker ends with Done, Skip, RetryLater or GiveUp")
 
 
-def parked_receipt(worker: Worker[Any, Any], key: receipts.Key, entry_id: str, reason: str, now: datetime) -> Receipt:
-    """The receipt of a delivery that waits for a person."""
+def parked_receipt(worker: Worker[Any, Any], key: receipts.Key, entry_id: str, reason: str, *, attempts: int, now: datetime) -> Receipt:
+    """The receipt of a delivery that waits for a person, after so many attempts."""
     return Receipt(
         worker=worker.name,
         agent_id=key[0],
@@ -88,6 +99,7 @@ def parked_receipt(worker: Worker[Any, Any], key: receipts.Key, entry_id: str, r
         about=None,
         occurred_at=None,
         recorded_at=now,
+        evidence={"attempts": attempts},
     )
 
 

@@ -19,6 +19,7 @@ from redis.exceptions import RedisError, ResponseError
 from nous.errors import Misconfigured, Outage
 
 PARKED_SUFFIX = ".parked"
+ARCHIVIST = "archivist"  # the group of whoever keeps every event, on every stream
 # first, or after what a pipeline puts before it
 AWAY_WORDS = {"MISCONF", "OOM", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS"}
 FORGET_CONSUMER_AFTER_MS = 3_600_000
@@ -36,10 +37,22 @@ class Entry:
 
 @dataclass(frozen=True)
 class GroupState:
-    """How far a group is: entries not yet delivered to it, and delivered but not acknowledged."""
+    """How far a group is: entries not yet delivered to it, and delivered but not acknowledged.
+
+    `settled` counts those acknowledged since the group was made; None when Redis does not know.
+    """
 
     lag: int
     pending: int
+    settled: int | None = None
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """One replica of a group: entries delivered to it and not acknowledged, and seconds since it last spoke."""
+
+    pending: int
+    idle_s: float
 
 
 def connect(url: str) -> Redis:
@@ -94,6 +107,22 @@ async def acknowledge(redis: Redis, stream: str, group: str, entry_ids: Sequence
     if entry_ids:
         async with reachable():
             await redis.xack(stream, group, *entry_ids)
+
+
+class GroupLost(Exception):
+    """A group is not there any more: Redis was restarted without its data, or somebody removed it."""
+
+
+async def read(redis: Redis, group: str, consumer: str, names: Sequence[str], *, count: int, block_ms: int) -> dict[str, list[Entry]]:
+    """What is new to a group on several streams, up to `count` entries of each; waits for it. Raises Outage and GroupLost."""
+    async with reachable():
+        try:
+            found: Any = await redis.xreadgroup(group, consumer, dict.fromkeys(names, ">"), count=count, block=block_ms) or []
+        except ResponseError as error:
+            if "NOGROUP" in str(error):
+                raise GroupLost from error
+            raise
+    return {_text(stream): [Entry(_text(entry_id), fields) for entry_id, fields in entries] for stream, entries in found}
 
 
 async def claim(redis: Redis, stream: str, group: str, consumer: str, *, idle_ms: int, count: int) -> list[Entry]:
@@ -154,24 +183,105 @@ async def group_state(redis: Redis, stream: str, group: str) -> GroupState:
                 lag = info["lag"]
                 if lag is None:  # entries were deleted from the middle: count what is left
                     lag = await _count_after(redis, stream, info["last-delivered-id"].decode())
-                return GroupState(lag=int(lag), pending=int(info["pending"]))
+                pending, read = int(info["pending"]), info["entries-read"]
+                if read is None and info["last-delivered-id"] == b"0-0":  # nothing was read yet
+                    read = 0
+                return GroupState(lag=int(lag), pending=pending, settled=None if read is None else int(read) - pending)
         return GroupState(lag=int(await redis.xlen(stream)), pending=0)
 
 
-async def heard_of(redis: Redis, stream: str, group: str) -> float | None:
-    """Seconds since a consumer of the group last spoke; None when it never had one. Raises Outage."""
+async def passed(redis: Redis, stream: str) -> dict[str, str]:
+    """For each group of a stream the first entry id that it may still need: of what is pending, or else not read. Raises Outage."""
     async with reachable():
         try:
-            consumers = await redis.xinfo_consumers(stream, group)
+            groups = await redis.xinfo_groups(stream)
+        except ResponseError as error:
+            if "no such key" in str(error).lower():
+                return {}
+            raise
+        found: dict[str, str] = {}
+        for info in groups:
+            name = _text(info["name"])
+            summary = await redis.xpending(stream, name) if info["pending"] else {"min": None}
+            found[name] = _text(summary["min"]) or _after(_text(info["last-delivered-id"]))
+    return found
+
+
+async def span(redis: Redis, stream: str) -> tuple[int, str]:
+    """How many entries a stream has, and the id of the oldest; empty when it has none. Raises Outage."""
+    async with reachable():
+        oldest = await redis.xrange(stream, count=1)
+        return int(await redis.xlen(stream)), _text(oldest[0][0]) if oldest else ""
+
+
+async def trim(redis: Redis, stream: str, *, before: str) -> int:
+    """Forget the entries before this id, and say how many. Raises Outage."""
+    async with reachable():
+        return int(await redis.xtrim(stream, minid=before, approximate=False))
+
+
+async def time_ms(redis: Redis) -> int:
+    """The server's own time, which entry ids are made of. Raises Outage."""
+    async with reachable():
+        seconds, microseconds = await redis.time()
+    return int(seconds) * 1000 + int(microseconds) // 1000
+
+
+async def answers(redis: Redis) -> None:
+    """Raises Outage when Redis does not answer, and Misconfigured when it refuses this login."""
+    async with reachable():
+        await redis.ping()
+
+
+async def drop_group(redis: Redis, stream: str, group: str) -> bool:
+    """Remove a group with what it has pending; whether it was there. Raises Outage."""
+    async with reachable():
+        return bool(await redis.xgroup_destroy(stream, group))
+
+
+async def consumers(redis: Redis, stream: str, group: str) -> list[Consumer]:
+    """Every replica of a group that is not forgotten yet; none when there is no such group. Raises Outage."""
+    async with reachable():
+        try:
+            found = await redis.xinfo_consumers(stream, group)
         except ResponseError as error:
             if "NOGROUP" in str(error) or "no such key" in str(error).lower():
+                return []
+            raise
+    return [Consumer(one["pending"], one["idle"] / 1000) for one in found]
+
+
+async def heard_of(redis: Redis, stream: str, group: str) -> float | None:
+    """Seconds since a replica of the group last spoke; None when it never had one. Raises Outage."""
+    return min((one.idle_s for one in await consumers(redis, stream, group)), default=None)
+
+
+async def oldest_pending(redis: Redis, stream: str, group: str) -> str | None:
+    """The id of the oldest entry delivered to a group and not acknowledged; None when there is none. Raises Outage."""
+    async with reachable():
+        try:
+            summary = await redis.xpending(stream, group)
+        except ResponseError as error:
+            if "NOGROUP" in str(error):
                 return None
             raise
-        return min((one["idle"] / 1000 for one in consumers), default=None)
+    return _text(summary["min"]) or None
+
+
+async def length(redis: Redis, stream: str) -> int:
+    """How many entries a stream has. Raises Outage."""
+    async with reachable():
+        return int(await redis.xlen(stream))
 
 
 def _text(entry_id: bytes | str | None) -> str:
     return entry_id.decode() if isinstance(entry_id, bytes) else entry_id or ""
+
+
+def _after(entry_id: str) -> str:
+    """The least id that is greater."""
+    milliseconds, _, sequence = entry_id.partition("-")
+    return f"{milliseconds}-{int(sequence or 0) + 1}"
 
 
 async def _count_after(redis: Redis, stream: str, entry_id: str) -> int:

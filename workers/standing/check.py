@@ -7,14 +7,14 @@
 A fact for which some pair is still open is not settled: it stays stored and recallable, and waits for its answer.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from events import FactStored, FactUnsettled
 from nous import clock
-from store import facts, relations
+from store import facts, receipts, relations
 from store.answers import Answer
 from store.database import Read, Write
 from store.facts import Fact, Key
@@ -45,10 +45,11 @@ class Comparing:
 
 @dataclass(frozen=True)
 class Considered:
-    """A fact, if it is there, and everything it was compared with."""
+    """A fact, if it is there, and everything it was compared with; `seen` numbers the agent's latest receipt at that moment."""
 
     fact: Fact | None
     compared: Sequence[Comparing] = ()
+    seen: int = 0
 
     @property
     def open(self) -> Open | None:
@@ -62,19 +63,25 @@ class Considered:
 
 async def consider(events: Sequence[Checked], kit: Kit, *, worker: str) -> list[Considered]:
     """Each event's fact with its candidates and an answer for each pair."""
-    async with kit.database.read({event.agent_id for event in events}) as db:
+    agents = {event.agent_id for event in events}
+    async with kit.database.snapshot(agents) as db:
+        seen = await receipts.last_seq(db, agents)
         rows = await _with_survivors(db, {(event.agent_id, event.fact_id) for event in events})
         asked = [rows[event.agent_id, event.fact_id] for event in events if _is_compared(event, rows)]
         gated = {rows[event.agent_id, event.fact_id] for event in events if _is_gated(event) and _is_compared(event, rows)}
         found = dict(zip(asked, await candidates.find(db, kit, asked, gated=gated), strict=True)) if asked else {}
         known = await _known(db, found)
-    wanted = [Considered(fact, [_compared(fact, one, known) for one in ones]) for fact, ones in found.items()]
+    wanted = [
+        Considered(fact, [_compared(fact, one, known) for one in ones], seen.get(fact.agent_id, 0)) for fact, ones in found.items()
+    ]
     answers = await counsel.ask(
         [one.matter for considered in wanted for one in considered.compared if one.known is None], kit, worker=worker
     )
     answered = {considered.fact: _with_answers(considered, answers) for considered in wanted}
     return [
-        answered.get(fact, Considered(fact)) if (fact := rows.get((event.agent_id, event.fact_id))) else Considered(None)
+        answered.get(fact, Considered(fact, seen=seen.get(fact.agent_id, 0)))
+        if (fact := rows.get((event.agent_id, event.fact_id)))
+        else Considered(None)
         for event in events
     ]
 
@@ -109,7 +116,7 @@ def _compared(fact: Fact, candidate: Candidate, known: dict[relations.Pair, Rela
 
 def _with_answers(considered: Considered, given: dict[tuple[str, bytes, bytes], Answer | Open]) -> Considered:
     compared = [one if one.known else Comparing(one.candidate, one.matter, None, given[one.matter.key]) for one in considered.compared]
-    return Considered(considered.fact, compared)
+    return replace(considered, compared=compared)
 
 
 # ── write ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,6 +125,7 @@ def _with_answers(considered: Considered, given: dict[tuple[str, bytes, bytes], 
 async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> list[Ending]:
     """Relate what was answered, settle what that concerns, and say what became of each fact."""
     now = clock.now()
+    jobs = await _without_forgotten(db, jobs)
     answered = [job for job in jobs if job.thought.fact and not job.thought.open]
     accounts: dict[str, Account] = {}
     await relations.put(db, _relations(answered, kit, now))
@@ -128,6 +136,21 @@ async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> l
         accounts[agent] = account = Account(change, about)
         await settling.write(db, kit.registered.table, change, due_to=account.event_id, now=now)
     return [_ending(job, accounts.get(job.event.agent_id), kit) for job in jobs]
+
+
+async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> list[Job[Any, Considered]]:
+    """What was answered about a fact that was forgotten meanwhile counts for nothing, and is written nowhere."""
+    asked = {fact.key for job in jobs for fact in (job.thought.fact, *(one.candidate.fact for one in job.thought.compared)) if fact}
+    gone = await facts.forgotten(db, asked)
+    if not gone:
+        return list(jobs)
+    return [replace(job, thought=_spared(job.thought, gone)) for job in jobs]
+
+
+def _spared(thought: Considered, gone: Collection[Key]) -> Considered:
+    if thought.fact is None or thought.fact.key in gone:
+        return Considered(thought.fact)
+    return Considered(thought.fact, [one for one in thought.compared if one.candidate.fact.key not in gone])
 
 
 def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) -> list[Relation]:
@@ -179,6 +202,7 @@ def _evidence(thought: Considered, kit: Kit) -> dict[str, Any]:
     return {
         "model": kit.mind.model("relation"),
         "candidates": [_as_evidence(one) for one in thought.compared],
+        "seen": thought.seen,
         "tokens_in": sum(one.tokens_in for one in answered),
         "tokens_out": sum(one.tokens_out for one in answered),
         "milliseconds": max((one.milliseconds for one in answered), default=0),

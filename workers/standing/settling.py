@@ -59,7 +59,15 @@ async def find(db: Read, agent: str, texts: Collection[bytes]) -> Change:
     rows = {fact.fact_id: fact for fact in await facts.by_text(db, agent, reached)}
     said = await mentions.said(db, agent, rows)
     settled = slots.settle(rows.values(), said, await relations.among(db, agent, reached))
-    return Change(agent, before=rows, after=settled.facts, copies=settled.copies, moved=settled.moved)
+    after = {fact_id: _still_forgotten(fact, rows) for fact_id, fact in settled.facts.items()}
+    return Change(agent, before=rows, after=after, copies=settled.copies, moved=settled.moved)
+
+
+def _still_forgotten(fact: Fact, before: Mapping[UUID, Fact]) -> Fact:
+    """What was forgotten keeps its place: others stay retired by it, and it never comes back itself."""
+    if fact.forgotten_at is None:
+        return fact
+    return before.get(fact.fact_id) or replace(fact, active=False, disputes=None)
 
 
 async def write(db: Write, table: str, change: Change, *, due_to: Callable[[Fact], str], now: datetime) -> None:

@@ -8,25 +8,7 @@ from typing import Any
 from store.mentions import Mention
 from store.receipts import Receipt
 
-from .facts import mention_as_data
-
-STYLES = {
-    "stored": "cyan",
-    "confirmed": "green",
-    "kept": "dim",
-    "unsure": "dim yellow",
-    "merged": "magenta",
-    "superseded": "yellow",
-    "retired": "red",
-    "disputed": "yellow",
-    "revived": "green",
-    "restored": "bold green",
-    "split": "bold green",
-    "escalated": "red",
-    "added": "cyan",
-    "relaxed": "green",
-}
-"""How an outcome is printed; any other is bold."""
+from .heard import mention_as_data
 
 
 @dataclass(frozen=True)
@@ -45,11 +27,6 @@ class Step:
     def at(self) -> datetime:
         """When it was claimed, or else recorded."""
         return self.receipt.occurred_at or self.receipt.recorded_at
-
-    @property
-    def style(self) -> str:
-        """How its outcome is printed."""
-        return STYLES.get(self.happened, "bold")
 
     @property
     def is_about_another(self) -> bool:

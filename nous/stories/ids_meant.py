@@ -7,19 +7,28 @@ from typing import TypeVar
 from uuid import UUID
 
 from events import FactLearned
+from nous.called import command
 from nous.errors import UserMistake
-from store import facts, mentions, receipts
+from store import censors, decisions, episodes, facts, mentions, procedures, receipts
+from store.censors import Censor
 from store.database import Read
+from store.decisions import Decision
+from store.episodes import Episode
 from store.facts import Fact, Key
+from store.procedures import Procedure
 from store.receipts import Receipt
 
-from . import place, screen
+from . import words
 
 SHORTEST = 6
 MOST = 20  # facts looked at, of all that an id or its beginning fits
 _HEX = re.compile("[0-9a-f]{1,32}")
 
 T = TypeVar("T")
+
+
+class NothingMeant(UserMistake):
+    """Nothing has the id that was written."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +46,9 @@ def spanned(written: str) -> Span:
     """All ids that begin as `written` does. Raises UserMistake for what is no id, or too short to mean one."""
     digits = written.strip().lower().replace("-", "")
     if not _HEX.fullmatch(digits):
-        raise UserMistake(f"{written!r} is not an id; write a UUID, or its first {SHORTEST} characters or more")
+        raise NothingMeant(f"{written!r} is not an id; write a UUID, or its first {SHORTEST} characters or more")
     if len(digits) < SHORTEST:
-        raise UserMistake(f"{written!r} is too short to mean one id; write {SHORTEST} characters or more")
+        raise NothingMeant(f"{written!r} is too short to mean one id; write {SHORTEST} characters or more")
     return Span(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f")))
 
 
@@ -62,14 +71,14 @@ async def fact_meant(db: Read, written: str, *, agent: str | None) -> Meant:
     found = await mentions.within(db, span.first, span.last, agent=agent, limit=MOST)
     found = found or await facts.within(db, span.first, span.last, agent=agent, limit=MOST)
     if not found:
-        raise UserMistake(await _why_none(db, written, agent))
+        raise NothingMeant(await _why_none(db, written, agent))
     rows, survivors, said = await facts.by_key(db, found), await facts.survivors(db, found), await _ids(db, found, span)
     meant = sorted({fact.key for fact in survivors.values()})
     if len(meant) > 1 and len(said) > 1:
-        which = screen.listed(f"{fact} of {whose!r}" for whose, fact in meant[:5])
+        which = words.listed(f"{fact} of {whose!r}" for whose, fact in meant[:5])
         ids = {one for _, one in said} or {one for _, one in meant}
         raise UserMistake(f"{written!r} fits several facts, {which}; {way_out(ids, {whose for whose, _ in meant})}")
-    key = max(found, key=lambda one: (one[1] in span, rows[one].claimed_at, rows[one].claimed_by))
+    key = max(found, key=lambda one: (rows[one].forgotten_at is None, one[1] in span, rows[one].claimed_at, rows[one].claimed_by))
     return Meant(rows[key], survivors[key], frozenset(one for whose, one in said if whose == key[0]))
 
 
@@ -81,7 +90,7 @@ async def _why_none(db: Read, written: str, agent: str | None) -> str:
         how = [f"event {one.event_id} of {one.agent_id!r} was {one.outcome} by {one.worker}: {one.reason}" for one in told]
         return f"{nothing}; {'; '.join(how)}"
     hint = "" if agent else ", and with --agent its reason is looked up"
-    return f"{nothing}; {place.command()} facts --all shows what there is; what was skipped or parked became none{hint}"
+    return f"{nothing}; {command()} facts --all shows what there is; what was skipped or parked became none{hint}"
 
 
 async def _endings_without_fact(db: Read, written: str, agent: str | None) -> list[Receipt]:
@@ -102,19 +111,50 @@ async def _ids(db: Read, found: Collection[Key], span: Span) -> set[Key]:
     return {(agent, one.mention_id) for (agent, _), ones in heard.items() for one in ones if one.mention_id in span}
 
 
+async def episode_meant(db: Read, written: str, *, agent: str | None) -> Episode:
+    """The episode a person means by an id or the beginning of one. Raises UserMistake."""
+    span = spanned(written)
+    found = await episodes.within(db, span.first, span.last, agent=agent, limit=MOST)
+    keyed = {(one.agent_id, one.episode_id): one for one in found}
+    return the_one(keyed, written, noun="episode", agent=agent, shown_by="episodes --all")
+
+
+async def decision_meant(db: Read, written: str, *, agent: str | None) -> Decision:
+    """The decision a person means by an id or the beginning of one. Raises UserMistake."""
+    span = spanned(written)
+    found = await decisions.within(db, span.first, span.last, agent=agent, limit=MOST)
+    keyed = {(one.agent_id, one.decision_id): one for one in found}
+    return the_one(keyed, written, noun="decision", agent=agent, shown_by="decisions")
+
+
+async def procedure_meant(db: Read, written: str, *, agent: str | None) -> Procedure:
+    """The procedure a person means by an id or the beginning of one. Raises UserMistake."""
+    span = spanned(written)
+    found = await procedures.within(db, span.first, span.last, agent=agent, limit=MOST)
+    keyed = {(one.agent_id, one.procedure_id): one for one in found}
+    return the_one(keyed, written, noun="procedure", agent=agent, shown_by="procedures")
+
+
+async def censor_meant(db: Read, written: str, *, agent: str | None) -> Censor:
+    """The censor a person means by an id or the beginning of one. Raises UserMistake."""
+    span = spanned(written)
+    keyed = {(one.agent_id, one.censor_id): one for one in await censors.listed(db, agent=agent) if one.censor_id in span}
+    return the_one(keyed, written, noun="censor", agent=agent, shown_by="censor list")
+
+
 def the_one(found: Mapping[Key, T], written: str, *, noun: str, agent: str | None, shown_by: str) -> T:
     """The only one of those an id fits. Raises UserMistake when there is none, naming the command that shows them, or several."""
     if not found:
         whose = f"agent {agent!r} has" if agent else "there is"
-        raise UserMistake(f"{whose} no {noun} {written!r}; {place.command()} {shown_by} shows them")
+        raise NothingMeant(f"{whose} no {noun} {written!r}; {command()} {shown_by} shows them")
     if len(found) > 1:
-        which = screen.listed(f"{one} of {whose!r}" for whose, one in list(found)[:5])
+        which = words.listed(f"{one} of {whose!r}" for whose, one in list(found)[:5])
         clearer = way_out({one for _, one in found}, {whose for whose, _ in found})
         raise UserMistake(f"{written!r} fits several {noun}s, {which}; {clearer}")
     return next(iter(found.values()))
 
 
-def way_out(several: Collection[UUID], agents: Collection[str]) -> str:
+def way_out(several: Collection[object], agents: Collection[str]) -> str:
     """What makes it clear which is meant: more of the id if it is several ids, the agent if it is several agents'."""
     ways = ["write more of it"] if len(several) > 1 else []
     if len(agents) > 1:

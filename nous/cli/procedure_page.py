@@ -1,0 +1,22 @@
+"""A procedure's story as a person reads it: how it is done, how often that worked, and each event that taught or used it."""
+
+from rich.console import Console
+from rich.text import Text
+
+from nous.stories.procedure import Story
+
+from . import screen, telling
+
+
+def print_story(console: Console, story: Story) -> None:
+    """Print it."""
+    known = story.procedure
+    console.print(screen.said(known.name or known.brief, "bold"))
+    tried = known.success_count + known.failure_count
+    worked = f"{known.success_count} of {tried} worked" if tried else "nobody knows how that went"
+    console.print(screen.said(f"{known.agent_id} · used {screen.plural(known.activation_count, 'time')}, {worked}", "dim"))
+    console.print(Text(str(known.procedure_id), style="dim"))
+    for name, said in (("for", known.goals), ("how", known.core_patterns), ("note", known.implementation_notes)):
+        for one in said:
+            console.print(screen.said(f"{name}: {one}"))
+    telling.print_moments(console, story.moments)

@@ -1,0 +1,201 @@
+"""Looking: how far every worker is, and waiting until all of them are through.
+
+    stream ──lag──▶ delivered ──pending──▶ settled
+                        └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
+
+Two looks in a row that find nothing to do are "settled". A look changes nothing; who tells what was seen is elsewhere: a person by
+`nous status` (nous/cli/standing.py), Prometheus by shared.py.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from redis.asyncio import Redis
+
+import workers
+from nous import clock
+from nous.errors import Contended, Outage
+from nous.settings import Settings
+from store import outbox, receipts, retries
+from store.database import Database
+
+from . import streams
+from .host import RECLAIMS_PER_CLAIM_TIME
+from .streams import Consumer
+
+LOOK_S = 0.1
+LOOK_CAP_S = 0.5
+SILENT_S = 5.0  # an idle replica asks for work every second
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One worker: entries not delivered yet, delivered and not settled, waiting for another attempt, parked; and why the longest waits.
+
+    Of those that wait, `unadjudicated` wait for a mind. `seen_s` is how long ago a replica of it was heard of; None when none ever was.
+    `held` of the pending are with replicas that are silent; all of these are taken over within `until_taken_s`, if another is alive.
+    `oldest_s` is how long ago the oldest of the pending was published; `settled` counts what its group has acknowledged, if that is known.
+    """
+
+    worker: str
+    stream: str
+    lag: int
+    pending: int
+    retrying: int
+    parked: int
+    waits_for: str | None
+    seen_s: float | None
+    is_alive: bool
+    held: int = 0
+    until_taken_s: float = 0.0
+    unadjudicated: int = 0
+    oldest_s: float | None = None
+    settled: int | None = None
+
+    @property
+    def is_through(self) -> bool:
+        """Nothing to do; what is parked waits for a person."""
+        return not (self.lag or self.pending or self.retrying)
+
+    def __str__(self) -> str:
+        left = [
+            f"{count:,} {what}" for count, what in ((self.lag, "unread"), (self.pending, "in work"), (self.retrying, "retrying")) if count
+        ]
+        if self.held:
+            left.append(f"{self.held:,} of them held by a replica that is silent")
+        nobody = "" if self.is_alive else f"; no {self.worker} is running"
+        return f"{self.worker}: {', '.join(left)}{f' ({self.waits_for})' if self.waits_for else ''}{nobody}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """Every worker at one moment, and how many derived events Redis does not have yet.
+
+    `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about.
+    """
+
+    workers: tuple[Standing, ...]
+    outbox: int
+    mind: str | None = None
+    unsure: int = 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Everything published so far has had its effect."""
+        return not self.outbox and all(one.is_through for one in self.workers)
+
+    @property
+    def unadjudicated(self) -> int:
+        """How many checks wait for a mind."""
+        return sum(one.unadjudicated for one in self.workers)
+
+    def left(self) -> list[str]:
+        """What is not settled yet, a sentence each."""
+        open_ = [str(one) for one in self.workers if not one.is_through]
+        return [*open_, f"outbox: {self.outbox:,} event{'' if self.outbox == 1 else 's'} to publish"] if self.outbox else open_
+
+    def as_data(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "settled": self.is_settled,
+            "outbox": self.outbox,
+            "unadjudicated": self.unadjudicated,
+            "unsure": self.unsure,
+            "workers": [asdict(one) for one in self.workers],
+        }
+
+
+async def look(settings: Settings, database: Database, redis: Redis) -> Look:
+    """Redis first, then Postgres: what moves from one to the other meanwhile is seen at least once. Raises Outage and Contended."""
+    states = [
+        (
+            worker,
+            await streams.group_state(redis, worker.on.stream, name),
+            await streams.consumers(redis, worker.on.stream, name),
+            await streams.oldest_pending(redis, worker.on.stream, name),
+        )
+        for name, worker in workers.table().items()
+    ]
+    async with database.overview() as db:
+        waiting, parked, unpublished = await retries.waiting(db), await receipts.parked_counts(db), await outbox.count_unpublished(db)
+        for_a_mind = await retries.for_a_mind(db)
+    return Look(
+        workers=tuple(
+            Standing(
+                worker=worker.name,
+                stream=worker.on.stream,
+                lag=state.lag,
+                pending=state.pending,
+                retrying=waiting[worker.name].count if worker.name in waiting else 0,
+                parked=parked.get(worker.name, 0),
+                waits_for=waiting[worker.name].reason if worker.name in waiting else None,
+                seen_s=(seen_s := min((one.idle_s for one in replicas), default=None)),
+                is_alive=seen_s is not None and seen_s < silent_after_s(settings),
+                held=sum(one.pending for one in _silent(settings, replicas)),
+                until_taken_s=_until_taken_s(settings, replicas),
+                unadjudicated=for_a_mind[worker.name].count if worker.name in for_a_mind else 0,
+                oldest_s=_age_s(oldest),
+                settled=state.settled,
+            )
+            for worker, state, replicas, oldest in states
+        ),
+        outbox=unpublished,
+        mind=next((one.reason for one in for_a_mind.values()), None),
+    )
+
+
+def silent_after_s(settings: Settings) -> float:
+    """How long nothing is heard of a replica before it counts as gone: a busy one speaks every third of the claim time."""
+    return max(settings.claim_after_s / 2, SILENT_S)
+
+
+async def settled(
+    settings: Settings,
+    database: Database,
+    redis: Redis,
+    *,
+    timeout_s: float,
+    on_look: Callable[[Look], None] = lambda _: None,
+    on_outage: Callable[[], None] = lambda: None,
+) -> tuple[bool, list[str]]:
+    """Wait until everything is settled, for at most `timeout_s`: whether it is, and what is left.
+
+    Two clean looks in a row are wanted, because work can move behind the back of a single one. An outage is waited out too, unless
+    `on_outage` raises.
+    """
+    deadline, pause_s, clean, left = time.monotonic() + timeout_s, LOOK_S, 0, ["nothing could be seen yet"]
+    while True:
+        try:
+            async with asyncio.timeout(max(deadline - time.monotonic(), 1.0)):
+                seen = await look(settings, database, redis)
+        except (Outage, Contended) as error:
+            on_outage()
+            clean, left = 0, [str(error)]
+        except TimeoutError:
+            clean, left = 0, ["Redis and Postgres have not both answered yet"]
+        else:
+            clean, left = (clean + 1 if seen.is_settled else 0), seen.left()
+            on_look(seen)
+        if clean == 2:
+            return True, []
+        if time.monotonic() >= deadline and not clean:
+            return False, left
+        await asyncio.sleep(pause_s if not clean else LOOK_S)
+        pause_s = min(pause_s * 1.3, LOOK_CAP_S)
+
+
+def _silent(settings: Settings, replicas: list[Consumer]) -> list[Consumer]:
+    """Replicas that hold entries and are not heard of."""
+    return [one for one in replicas if one.pending and one.idle_s > silent_after_s(settings)]
+
+
+def _until_taken_s(settings: Settings, replicas: list[Consumer]) -> float:
+    """The longest it takes until a living replica has all that silent ones hold; 0 when they hold nothing."""
+    waits_s = [max(settings.claim_after_s - one.idle_s, 0) for one in _silent(settings, replicas)]
+    return max(waits_s) + settings.claim_after_s / RECLAIMS_PER_CLAIM_TIME if waits_s else 0.0
+
+
+def _age_s(entry_id: str | None) -> float | None:
+    return max(clock.now().timestamp() - int(entry_id.partition("-")[0]) / 1000, 0.0) if entry_id else None

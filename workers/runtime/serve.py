@@ -1,0 +1,75 @@
+"""Serving HTTP inside a worker process: one server, in its event loop, with whatever routes it is given; it ends with the block.
+
+routes ──▶ application ──▶ serving(host, port) ──▶ http://host:port
+"""
+
+import asyncio
+import errno
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+import structlog
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from nous.errors import Misconfigured
+
+LAST_ANSWERS_S = 1  # what is being answered when the block ends has so long
+
+log = structlog.get_logger()
+
+
+def application(routes: Sequence[BaseRoute]) -> Starlette:
+    """An application of these routes."""
+    return Starlette(routes=list(routes))
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, *, host: str, port: int) -> AsyncIterator[str]:
+    """Serve `app` for the block, on a free port when `port` is 0; gives the URL. Raises Misconfigured when it cannot listen there."""
+    config = uvicorn.Config(
+        app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=LAST_ANSWERS_S
+    )
+    server = _Server(config)
+    with _listening(host, port) as listener:
+        url = _url(listener)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        log.info("http.served", url=url)
+        try:
+            yield url
+        finally:
+            server.should_exit = True
+            await asyncio.wait({running}, timeout=LAST_ANSWERS_S * 2)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+class _Server(uvicorn.Server):
+    """Signals are the process's own business."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.create_server(address[:2], family=family, backlog=128)
+    except OSError as error:
+        why = "another process listens there" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        raise Misconfigured(
+            f"HTTP cannot be served on {host} port {port}: {why}; give each process a port of its own in NOUS_HTTP_PORT (0 serves none),"
+            " and in NOUS_HTTP_HOST an address of this machine"
+        ) from error
+    with listener:
+        yield listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
