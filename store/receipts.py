@@ -127,9 +127,7 @@ async def of_events(db: Read, agents: Collection[str], event_ids: Collection[str
 async def because_of(db: Read, agent: str, published: Collection[str]) -> list[Receipt]:
     """The receipts of what led to these events, each named as `stream:event_id`, in the order they were written."""
     rows = await db.execute(
-        text(
-            f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND derived && CAST(:published AS text[]) ORDER BY seq"
-        ),
+        text(f"SELECT {_COLUMNS} FROM bus.receipts WHERE agent_id = :agent AND derived && CAST(:published AS text[]) ORDER BY seq"),
         {"agent": agent, "published": list(published)},
     )
     return [_receipt(row) for row in rows]

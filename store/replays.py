@@ -64,7 +64,7 @@ async def create(live: str, name: str) -> str:
     database = make_url(url).database or ""
     try:
         async with _owner(live) as connection:
-            await connection.execute(text(f'CREATE DATABASE "{database}" TEMPLATE template0'))
+            await connection.execute(text(f'CREATE DATABASE "{database}"'))
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None)
         if state == EXISTS:

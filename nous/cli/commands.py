@@ -625,7 +625,8 @@ def agent_forget(
 ) -> None:
     """Erase everything of an agent: memory, conversations, events, receipts.
 
-    What was published before and arrives later is refused; what the agent says afterwards is a new memory. What it cost stays in the totals.
+    What was published before and arrives later is refused; what the agent says afterwards is a new memory. What it cost stays in the
+    totals.
     """
     from .forget_agent import forget
     from .place import settings

@@ -21,13 +21,11 @@ from nous.stories.words import listed as listed
 from nous.stories.words import moment as moment
 from nous.stories.words import plural as plural
 from nous.stories.words import rounded as rounded
+from nous.stories.words import visible
 
 PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100
 LISTED = 100  # of what is listed on a terminal, unless more is asked for
-
-# Control characters, and those that turn the direction of what follows them.
-_UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
 
 _TONES: Mapping[Tone, str] = {"plain": "", "faint": "dim", "telling": "yellow"}
 
@@ -67,12 +65,12 @@ def said(content: str, style: str = "") -> Text:
 
 def told(line: Line) -> Text:
     """A line of a story, safe to print."""
-    return Text.assemble(*((words.translate(_UNSHOWN), _TONES[tone]) for words, tone in line.parts))
+    return Text.assemble(*((visible(words), _TONES[tone]) for words, tone in line.parts))
 
 
 def shown(content: str) -> str:
     """What an agent or a person said, on one line, its control characters made visible."""
-    return " ".join(content.split()).translate(_UNSHOWN) or "(nothing)"
+    return visible(" ".join(content.split())) or "(nothing)"
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+# Control characters, and those that turn the direction of what follows them.
+_UNSHOWN = dict.fromkeys((*range(32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
+
 Tone = Literal["plain", "faint", "telling"]
 """How a page is to show words: as they are, in the background, or so that nobody misses them."""
 
@@ -27,6 +30,11 @@ def line(words: str, tone: Tone = "plain") -> Line:
 def one_line(content: str) -> str:
     """What somebody said, on one line."""
     return " ".join(content.split()) or "(nothing)"
+
+
+def visible(words: str) -> str:
+    """Words that steer neither a terminal nor a page: what would is shown as �."""
+    return words.translate(_UNSHOWN)
 
 
 def quoted(content: str, *, most: int | None = None) -> str:

@@ -357,7 +357,7 @@ async def test_a_process_killed_between_answer_and_commit_costs_nothing_twice(
     """The answer is kept, the transaction of the effect never begins."""
     event = closed()
 
-    async def killed(*_: Any) -> None:
+    async def killed(*_: Any, **__: Any) -> None:
         raise asyncio.CancelledError
 
     monkeypatch.setattr(summarizer.life, "write", killed)

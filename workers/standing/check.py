@@ -71,9 +71,7 @@ async def consider(events: Sequence[Checked], kit: Kit, *, worker: str) -> list[
         gated = {rows[event.agent_id, event.fact_id] for event in events if _is_gated(event) and _is_compared(event, rows)}
         found = dict(zip(asked, await candidates.find(db, kit, asked, gated=gated), strict=True)) if asked else {}
         known = await _known(db, found)
-    wanted = [
-        Considered(fact, [_compared(fact, one, known) for one in ones], seen.get(fact.agent_id, 0)) for fact, ones in found.items()
-    ]
+    wanted = [Considered(fact, [_compared(fact, one, known) for one in ones], seen.get(fact.agent_id, 0)) for fact, ones in found.items()]
     answers = await counsel.ask(
         [one.matter for considered in wanted for one in considered.compared if one.known is None], kit, worker=worker
     )
