@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DATA   ?= $(NOUS_EVAL_DATA)
 
-.PHONY: demo up test check lint bench eval lock clean
+.PHONY: demo up test browser check lint bench chaos eval lock clean
 
 demo: $(READY)
 	$(BIN)/nous demo
@@ -16,6 +16,13 @@ up: $(READY)
 # A file of tests at a time for each core, each with a Postgres and a Valkey of its own.
 test: $(READY)
 	$(BIN)/pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+
+# The browser that tests/nous/test_web_browser.py drives. It is installed where there is none and Debian's packages are at hand.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+	    || { echo "installing Chromium and its driver, about a minute"; \
+	         apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium chromium-driver >/dev/null; } \
+	    || { echo "Chromium and ChromeDriver could not be installed here; do it by hand, on Debian as root: apt-get install chromium chromium-driver" >&2; exit 1; }
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -28,6 +35,10 @@ check:
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench
+
+# Ten minutes at most: eight from the first event, the rest to start and to compare. SEED=17 repeats a run.
+chaos: $(READY)
+	$(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED)) --write docs/reliability.md
 
 eval: $(READY)
 	$(BIN)/python -m tests.evals $(if $(DATA),--data $(DATA))

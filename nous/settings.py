@@ -77,6 +77,12 @@ class Settings(BaseSettings):
     retry_base_s: float = Field(default=1.0, gt=0, description="Wait before the second attempt; doubles from there, with jitter.")
     retry_cap_s: float = Field(default=300.0, gt=0, description="Longest wait between attempts.")
     graceful_s: float = Field(default=20.0, gt=0, description="How long a stop waits for work in flight.")
+    stream_partitions: int = Field(
+        default=0,
+        ge=0,
+        le=1024,
+        description="Over how many partitions, by agent, streams are spread that are written here; 0 for none. For a Redis Cluster.",
+    )
     stream_keep_s: float = Field(
         default=60.0, ge=0, description="How long an entry stays in its stream at least; it goes once everybody has passed it."
     )
@@ -84,6 +90,14 @@ class Settings(BaseSettings):
 
     http_port: int = Field(default=0, ge=0, le=65535, description="Where a worker process serves /metrics, /health and /ready; 0 for none.")
     http_host: str = Field(default="127.0.0.1", description="The address it serves them on; 0.0.0.0 for every address of the machine.")
+
+    web_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Where the page for operators is served, on 127.0.0.1 alone: by `nous up` at 8377 unless set, by `nous work` only if set;"
+        " a free one when it is taken; 0 for none.",
+    )
 
     log_format: Literal["auto", "human", "json"] = Field(default="auto", description="auto is human on a terminal, JSON elsewhere.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info")

@@ -49,14 +49,15 @@ def digest(body: bytes) -> bytes:
 
 async def insert(db: Write, rows: Sequence[Archived]) -> int:
     """Keep these, but for what was forgotten, and say how many were new."""
-    rows = await _unforgotten(db, rows)
+    rows = await unforgotten(db, rows)
     if not rows:
         return 0
     kept = await db.execute(_INSERT, many.packed({name: getattr(row, name) for name in _NAMES} for row in rows))
     return int(kept.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a CursorResult
 
 
-async def _unforgotten(db: Write, rows: Sequence[Archived]) -> list[Archived]:
+async def unforgotten(db: Write, rows: Sequence[Archived]) -> list[Archived]:
+    """These, but for what was forgotten."""
     gone = await forgotten.agents(db, {row.agent_id for row in rows})
     arrivals = [
         Arrival(row.agent_id, row.event_id, row.stream, row.arrived_at, _cause(row.body) if row.agent_id in gone else None) for row in rows

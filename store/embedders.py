@@ -104,8 +104,10 @@ async def register(connection: AsyncConnection, name: str, dimension: int) -> No
     if known is not None:
         return
     table = f"heart.vectors_{_slug(name)}"
-    for statement in _DEFINITION:
-        await connection.execute(text(statement.format(table=table, dimension=dimension, slug=_slug(name))))
+    parts = (await connection.execute(text("SELECT count(*) FROM pg_inherits WHERE inhparent = 'heart.facts'::regclass"))).scalar_one()
+    for statement in [*_DEFINITION, *(_PART.format(table="{table}", at=at, parts=parts) for at in range(parts))]:
+        shape = " PARTITION BY HASH (agent_id)" if parts else ""
+        await connection.execute(text(statement.format(table=table, dimension=dimension, slug=_slug(name), shape=shape)))
     await connection.execute(
         text(
             "INSERT INTO heart.embedders (name, dimension, table_name, active)"
@@ -125,7 +127,7 @@ CREATE TABLE {table} (
     current  boolean NOT NULL DEFAULT true,
     CONSTRAINT pk_vectors_{slug} PRIMARY KEY (agent_id, fact_id),
     CONSTRAINT fk_vectors_{slug}_fact FOREIGN KEY (agent_id, fact_id) REFERENCES heart.facts (agent_id, fact_id) ON DELETE CASCADE
-)""",
+){shape}""",
     "CREATE INDEX ix_vectors_{slug}_past ON {table} (agent_id) WHERE NOT current",
     "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
@@ -137,6 +139,9 @@ CREATE POLICY admitted ON {table} TO nous_worker
     "GRANT SELECT, INSERT, UPDATE ON {table} TO nous_worker",
     *keys.erasable("{table}"),
 ]
+
+
+_PART = "CREATE TABLE {table}_{at} PARTITION OF {table} FOR VALUES WITH (MODULUS {parts}, REMAINDER {at})"  # where facts are in parts
 
 
 def _slug(name: str) -> str:

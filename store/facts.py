@@ -192,6 +192,31 @@ def wanted(as_of: datetime | None) -> str:
     return f"f.valid_from <= :as_of AND (:inactive OR {was_true})"
 
 
+async def saying(
+    db: Read, words: str, *, agent: str | None, inactive: bool, limit: int, as_of: datetime | None = None
+) -> list[Fact]:
+    """Facts with these words in them or in their subject, in any case, the latest claimed first; of every agent when `agent` is None.
+
+    Every fact of the agent is looked at, or of all agents.
+    """
+    escaped = words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.facts f WHERE (CAST(:agent AS text) IS NULL OR f.agent_id = :agent)"
+            f" AND f.forgotten_at IS NULL AND {wanted(as_of)} AND (f.content ILIKE :pattern OR f.subject ILIKE :pattern)"
+            " ORDER BY f.claimed_at DESC, f.agent_id, f.fact_id LIMIT :limit"
+        ),
+        {
+            "agent": agent,
+            "inactive": inactive,
+            "limit": limit,
+            "pattern": f"%{escaped}%",
+            **({"as_of": as_of} if as_of else {}),
+        },
+    )
+    return [_fact(row) for row in rows]
+
+
 async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Key]:
     """The facts whose own ids are from `first` to `last`; of every agent when `agent` is None."""
     rows = await db.execute(

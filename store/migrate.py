@@ -48,6 +48,13 @@ def _upgrade(connection: Connection) -> list[str]:
     config.set_main_option("script_location", str(_FOLDER))
     config.attributes["connection"] = connection
     before = _current(connection)
+    if before != ScriptDirectory.from_config(config).get_current_head() and connection.scalar(
+        text("SELECT to_regclass('heart_twin.plan')")
+    ):
+        raise Misconfigured(
+            "the tables of facts are being brought into other parts (nous partition), and a migration would change them in the middle of"
+            " it; let that end first, or undo it: nous partition --abandon"
+        )
     command.upgrade(config, "head")
     steps = ScriptDirectory.from_config(config).iterate_revisions("head", before or "base")
     return [step.revision for step in steps if step.revision != before][::-1]

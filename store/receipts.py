@@ -214,6 +214,11 @@ class Step:
     seen: int | None
     model: str | None
 
+    @property
+    def named(self) -> tuple[str, str]:
+        """Its event, by stream and id."""
+        return self.stream, self.event_id
+
 
 async def steps(db: Read, agent: str) -> list[Step]:
     """All that happened to one agent's memory, in the order it did."""
@@ -226,6 +231,14 @@ async def steps(db: Read, agent: str) -> list[Step]:
         {"agent": agent},
     )
     return [Step(**{**row._mapping, "derived": tuple(row.derived)}) for row in rows]
+
+
+async def count(db: Read, agents: Collection[str]) -> int:
+    """How many receipts there are of these agents; needs an overview."""
+    counted = await db.execute(
+        text("SELECT count(*) FROM bus.receipts WHERE agent_id = ANY(CAST(:agents AS text[]))"), {"agents": list(agents)}
+    )
+    return int(counted.scalar_one())
 
 
 async def parked_counts(db: Read) -> dict[str, int]:

@@ -3,12 +3,12 @@
     live database ──▶ <live>_replay_<name>: made, brought to shape, filled by a replay, compared, dropped
 
 What a replay takes as given is copied from the live store, agent by agent: what minds answered, what was reported turn by turn, and what
-has been forgotten.
+has been forgotten, which is rows without words.
 """
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -26,25 +26,32 @@ ROWS_AT_ONCE = 1_000
 TAKES_PRIVILEGE = "42501"
 EXISTS = "42P04"
 
+_FORGOTTEN = "SELECT {} FROM heart.facts WHERE agent_id = :agent AND forgotten_at IS NOT NULL"
 GIVEN = {
     "bus.answers": "relation IS NOT NULL",
     "bus.writings": "answer IS NOT NULL",
     "heart.sessions": "true",
     "heart.turns": "true",
     "heart.episodes": "session_key IS NOT NULL",
+    "heart.facts": "forgotten_at IS NOT NULL",
+    "heart.fact_mentions": f"fact_id IN ({_FORGOTTEN.format('fact_id')})",
+    "heart.relations": f"(low_key IN ({_FORGOTTEN.format('text_key')}) OR high_key IN ({_FORGOTTEN.format('text_key')}))",
 }
-"""What a replay takes as given, and which rows of it."""
+"""What a replay takes as given, and which rows of it. A forgotten fact has no words, and what it had retired stays retired by it."""
 
-AS_OPENED = {
-    "title": None,
-    "summary": None,
-    "written_by": None,
-    "model": None,
-    "settled_by": None,
-    "asked_of": None,
-    "brief": "",
+UNSAID: Mapping[str, Mapping[str, object]] = {
+    "heart.episodes": {
+        "title": None,
+        "summary": None,
+        "written_by": None,
+        "model": None,
+        "settled_by": None,
+        "asked_of": None,
+        "brief": "",
+    },
+    "heart.facts": {"superseded_by": None, "merged_into": None, "disputes": None},
 }
-"""Of an episode that a session opened: what was not there before it was settled."""
+"""What rows do not say yet: an episode that a session opened was not settled, and what took a fact's place is not there."""
 
 
 def url_of(live: str, name: str) -> str:
@@ -65,13 +72,15 @@ async def create(live: str, name: str) -> str:
     try:
         async with _owner(live) as connection:
             await connection.execute(text(f'CREATE DATABASE "{database}"'))
+            await connection.execute(text(f'ALTER DATABASE "{database}" SET synchronous_commit = off'))  # made again if it is lost
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None)
         if state == EXISTS:
             raise UserMistake(f"there is a replay {name!r} already; take another name, or: nous replays drop {name}") from None
         if state == TAKES_PRIVILEGE:
             raise Misconfigured(
-                "this login may not make a database, and a replay is one beside the live one; as a superuser: ALTER ROLE <login> CREATEDB"
+                "this login may not make a database, and a replay is one beside the live one; as a superuser:"
+                f" ALTER ROLE {make_url(live).username or '<login>'} CREATEDB"
             ) from error
         raise_named(error)
     return url
@@ -106,12 +115,28 @@ async def copy_given(live: Database, fresh: Database, agent: str) -> None:
     """Bring what a replay takes as given of one agent. Raises Outage and Contended."""
     for table, which in GIVEN.items():
         async for rows in _pages(live, table, which, agent):
-            given = [{**row, **AS_OPENED} for row in rows] if table == "heart.episodes" else rows
+            given = [{**row, **UNSAID.get(table, {})} for row in rows]
             async with fresh.write([agent]) as db:
                 await db.execute(_add(table), {"rows": json.dumps(given)})
     async for rows in _pages(live, "bus.forgotten", "true", agent):
         async with fresh.erase([agent]) as db:
             await db.execute(_add("bus.forgotten"), {"rows": json.dumps(rows)})
+
+
+async def link_forgotten(live: Database, fresh: Database, agent: str) -> None:
+    """Say of forgotten facts what took their place, as far as it is there. Raises Outage and Contended."""
+    linked = "forgotten_at IS NOT NULL AND (superseded_by IS NOT NULL OR merged_into IS NOT NULL)"
+    async for rows in _pages(live, "heart.facts", linked, agent):
+        async with fresh.write([agent]) as db:
+            await db.execute(_LINK, {"agent": agent, "rows": json.dumps(rows)})
+
+
+_THERE = "(SELECT t.fact_id FROM heart.facts t WHERE t.agent_id = :agent AND t.fact_id = q.{0})"
+_LINK = text(
+    f"UPDATE heart.facts f SET superseded_by = {_THERE.format('superseded_by')}, merged_into = {_THERE.format('merged_into')}"
+    " FROM json_populate_recordset(CAST(NULL AS heart.facts), CAST(:rows AS json)) q"
+    " WHERE f.agent_id = :agent AND f.fact_id = q.fact_id AND f.forgotten_at IS NOT NULL"
+)
 
 
 async def _pages(live: Database, table: str, which: str, agent: str) -> AsyncIterator[list[dict[str, Any]]]:

@@ -101,6 +101,33 @@ def migrate(is_json: Json = False) -> None:
 
 
 @app.command(rich_help_panel=START)
+def partition(
+    parts: Annotated[int | None, typer.Argument(metavar="PARTS", min=1, max=64, help="Into how many; 1 is one table each.")] = None,
+    is_abandoned: Annotated[bool, typer.Option("--abandon", help="Undo what was begun and has not ended.")] = False,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=100_000, help="About how many facts are copied at once.")] = 2_000,
+    is_json: Json = False,
+) -> None:
+    """Keep facts in parts, by hash of the agent, instead of in one table each.
+
+    Workers go on meanwhile. Killed, it goes on where it was when it is run again. Without a number it says how the tables stand; when
+    parts are worth it is in docs/scale.md.
+    """
+    from nous.errors import UserMistake
+
+    from . import partition as run
+    from .place import settings
+
+    if is_abandoned and parts is not None:
+        raise UserMistake("--abandon undoes what was begun, whatever it was; leave out the number")
+    if is_abandoned:
+        asyncio.run(run.abandon(settings(), is_json=is_json))
+    elif parts is None:
+        asyncio.run(run.show(settings(), is_json=is_json))
+    else:
+        asyncio.run(run.to(settings(), parts, batch=batch, is_json=is_json))
+
+
+@app.command(rich_help_panel=START)
 def reembed(
     name: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The embedder to change to, as NOUS_EMBEDDER names it.")] = None,
     is_check: Annotated[bool, typer.Option("--check", help="With --to: only say what it would take and change.")] = False,
@@ -444,36 +471,45 @@ ReplayName = Annotated[str, typer.Argument(metavar="NAME", help="The replay's na
 @app.command(rich_help_panel=REPLAY)
 def replay(
     streams: Annotated[list[str] | None, typer.Argument(metavar="STREAM...", help="Only root events of these streams.")] = None,
-    into: Annotated[str, typer.Option("--into", help="A name for the store it makes.", show_default=False)] = "",
+    into: Annotated[str, typer.Option("--into", metavar="NAME", help="A name for the store it makes.")] = "replay",
     agent: Agent = None,
     since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="Only what arrived then or later.")] = None,
     until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only what arrived before.")] = None,
     event: Annotated[list[str] | None, typer.Option("--event", metavar="ID", help="Only these root events.")] = None,
     before: Annotated[str | None, typer.Option("--until", metavar="EVENT", help="Stop before this event of its agent.")] = None,
     order: Annotated[
-        Literal["applied", "occurred", "arrived"], typer.Option("--order", help="As it was applied, or by the events' own time.")
+        Literal["applied", "occurred", "arrived"],
+        typer.Option("--order", help="As it was applied, by the events' own time, or as they arrived."),
     ] = "applied",
     sets: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Under another setting.")] = None,
-    source: Annotated[str | None, typer.Option("--source", metavar="FILE", help="A file of nous export; the archive when absent.")] = None,
+    source: Annotated[
+        str, typer.Option("--source", metavar="FILE", help="archive, streams (what stands in them now), or a file of nous export.")
+    ] = "archive",
     asks: Annotated[bool, typer.Option("--ask", help="Ask the mind what was never asked before.")] = False,
     steps: Annotated[bool, typer.Option("--step", help="Show each decision as it is made.")] = False,
     is_json: Json = False,
 ) -> None:
-    """Do it all again: recorded events through the real workers, into a fresh store beside the live one.
+    """Do it all again, into a fresh store beside the live one.
 
-    With the clock of the events, the vectors that were made and the answers that were given. The live store is only read. As applied, it
-    ends in the same store; nous diff NAME shows what another order or another setting would have made of the same events.
+    Recorded events go through the real workers, with the clock of the events and the answers that minds gave. As applied, it ends in
+    the same store; nous diff NAME shows what another order or another setting would have made of the same events. The live store and
+    its streams are only read.
 
     nous replay --into stricter --set CONFIRM_SIMILARITY=0.97
+
+    By the events' own time (--order occurred) each is settled before the next comes: what differs, arrival alone had changed. From a file
+    or the streams there are no receipts to go by, so it is as they arrived.
     """
-    from nous.replaying.replay import Wanted
+    from nous.replaying.wanted import Wanted
 
     from .moments import typed
     from .place import settings
-    from .replay import Asked, run
+    from .replay import ARCHIVE, Asked, run
 
+    has_receipts = source == ARCHIVE
     wanted = Wanted(frozenset(streams or ()), typed("--from", since), typed("--to", until), frozenset(event or ()), before)
-    asked = Asked(wanted, agent, into or "replay", "arrived" if source and order == "applied" else order, asks, steps, sets or (), source)
+    by = "arrived" if order == "applied" and not has_receipts else order
+    asked = Asked(wanted, agent, into, by, asks, steps, sets or (), source)
     if not asyncio.run(run(settings(), asked, is_json=is_json)):
         raise typer.Exit(INCOMPLETE)
 
@@ -499,7 +535,7 @@ app.add_typer(replays, name="replays", rich_help_panel=REPLAY)
 def replays_list(is_json: Json = False) -> None:
     """List the replays beside the live store."""
     from .place import settings
-    from .replay import list_replays
+    from .replays import list_replays
 
     asyncio.run(list_replays(settings(), is_json=is_json))
 
@@ -508,7 +544,7 @@ def replays_list(is_json: Json = False) -> None:
 def replays_drop(name: ReplayName) -> None:
     """Drop a replay's store."""
     from .place import settings
-    from .replay import drop
+    from .replays import drop
 
     asyncio.run(drop(settings(), name))
 
@@ -521,8 +557,11 @@ def export(
     until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Only what arrived before.")] = None,
     is_json: Json = False,
 ) -> None:
-    """Write the archive as JSON lines: every event raw as it came, agent by agent in the order of arrival."""
-    from .jsonl import export as run
+    """Write the archive as JSON lines, every event raw as it came.
+
+    Agent by agent, in the order of arrival.
+    """
+    from .export import run
     from .moments import typed
     from .place import settings
 
@@ -537,9 +576,10 @@ def import_(
 ) -> None:
     """Keep the events of an export in this archive; what is there already stays as it is.
 
-    With --publish, running workers make memory of them: each event has one effect, however often it is sent.
+    A file with a line that is no event of an export is not taken at all. With --publish, running workers make memory of the events: each
+    has one effect, however often it is sent.
     """
-    from .jsonl import import_ as run
+    from .importing import run
     from .place import settings
 
     asyncio.run(run(settings(), file, publishes=publishes, is_json=is_json))
@@ -768,6 +808,41 @@ def dead_drop(
 
     which = wanted(worker, stream, agent, reason, since)
     asyncio.run(drop(settings(), ids or (), which, is_all=is_all, because=because, is_json=is_json))
+
+
+Stream = Annotated[str, typer.Argument(metavar="STREAM", help="Its stream, such as fact_learned.", show_default=False)]
+
+group = typer.Typer(help="Consumer groups: which holds its stream back, and dropping one whose reader is gone.", no_args_is_help=True)
+app.add_typer(group, name="group", rich_help_panel=DECIDE)
+
+
+@group.command("list")
+def group_list(is_json: Json = False) -> None:
+    """List every group of every stream, those that keep it from being trimmed first.
+
+    A stream is trimmed up to what every group has passed. "Holds back" counts what all others have passed.
+    """
+    from .group import list_groups
+    from .place import settings
+
+    asyncio.run(list_groups(settings(), is_json=is_json))
+
+
+@group.command("drop")
+def group_drop(
+    stream: Stream,
+    name: Annotated[str, typer.Argument(metavar="GROUP", help="As the list shows it.", show_default=False)],
+    is_forced: Annotated[bool, typer.Option("--force", help="Also a worker's, or one that was heard of lately.")] = False,
+    is_json: Json = False,
+) -> None:
+    """Remove a group whose reader is gone for good, so that its stream is trimmed again.
+
+    What it had not read or acknowledged stays in the archive.
+    """
+    from .group import drop
+    from .place import settings
+
+    asyncio.run(drop(settings(), stream, name, is_forced=is_forced, is_json=is_json))
 
 
 censor = typer.Typer(help="Add, list and relax the warnings an agent trips.", no_args_is_help=True)

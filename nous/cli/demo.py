@@ -156,7 +156,7 @@ async def _demonstrate(
     settings: Settings, database_url: str, redis_url: str, spinner: Status, started: float, *, is_running_on: bool
 ) -> Report:
     deliveries = list(sample.events())
-    database, redis = Database(database_url, pool=1), streams.connect(redis_url)
+    database, redis = Database(database_url, pool=1), streams.connect(redis_url, partitions=settings.stream_partitions)
     async with AsyncExitStack() as open_:
         open_.push_async_callback(redis.aclose)
         open_.push_async_callback(database.close)
@@ -166,7 +166,7 @@ async def _demonstrate(
         before = await _remembered(database, deliveries)
         spinner.update(f"publishing {len(deliveries)} deliveries and waiting until memory is settled…")
         published = time.monotonic()
-        await streams.append(redis, [(STREAM, json.dumps(one).encode()) for one in deliveries])
+        await streams.append(redis, [(STREAM, str(one["agent_id"]), json.dumps(one).encode()) for one in deliveries])
         is_settled, left = await settled(settings, database, redis, timeout_s=SETTLE_S, on_outage=partial(place.still_there, settings))
         if not is_settled:
             raise Incomplete(f"memory did not settle within {SETTLE_S:.0f} s: {'; '.join(left)}; run it again, it goes on from there")

@@ -1,15 +1,13 @@
 """A fact's story as a person reads it: how it stands, what happened step by step, and what was true before and after."""
 
-from collections import Counter
-
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from nous.stories import asked, evidence
+from nous.stories import fact_words
 from nous.stories.fact import Story
 from nous.stories.step import Step
-from nous.stories.words import Line, line, one_line, quoted, spoken
+from nous.stories.words import spoken
 from store.facts import Fact
 
 from . import screen, telling
@@ -21,11 +19,9 @@ FACTS_SHOWN = 12
 def print_story(console: Console, story: Story) -> None:
     """Print it."""
     _print_fact(console, story)
-    latest = None
+    late = fact_words.late(story)
     for number, step in enumerate(story.steps, 1):
-        _print_step(console, number, story, step, is_late=bool(step.mention and latest and step.at < latest))
-        if step.mention:
-            latest = step.at if latest is None else max(latest, step.at)
+        _print_step(console, number, story, step, is_late=bool(step.mention) and step.receipt.event_id in late)
     _print_chain(console, story)
     _print_merged(console, story)
     if story.also_became:
@@ -90,57 +86,7 @@ def _print_merged(console: Console, story: Story) -> None:
 def _print_step(console: Console, number: int, story: Story, step: Step, *, is_late: bool) -> None:
     note = "  it arrived after later ones" if is_late else ""
     telling.print_head(console, number, step.at, spoken(step.happened), note=note)
-    told = [*_said(story, step), *_because(step), *evidence.compared(step.receipt, step.wordings), *_asked(story, step)]
-    told += evidence.changed(step.changes, step.wordings)
-    telling.print_lines(console, [*told, *_from(step)])
-
-
-def _said(story: Story, step: Step) -> list[Line]:
-    """The words of this mention, where they come from, and what a mind was asked to find them."""
-    mention = step.mention
-    if mention is None:
-        return []
-    told_by = f"{mention.provenance} {screen.rounded(mention.confidence)}"
-    origin = [told_by, *([f"from {one_line(mention.source)}"] if mention.source else []), f"as {mention.mention_id}"]
-    lines = [line(quoted(mention.content)), line(", ".join(origin), "faint")]
-    passage, put = story.passages.get(mention.event_id), story.questions.get(mention.event_id)
-    if passage:
-        lines += passage.lines()
-    elif mention.quote:
-        lines.append(line(f"resting on {quoted(mention.quote)}", "faint"))
-    return [*lines, *([line(f"found by {asked.in_short(put)}", "faint")] if put else [])]
-
-
-def _because(step: Step) -> list[Line]:
-    """Why; and of which fact, when the receipt is about another one."""
-    receipt = step.receipt
-    lines = []
-    if step.is_about_another and receipt.about:
-        other = step.wordings.get(str(receipt.about), str(receipt.about))
-        lines.append(line(f"about {quoted(other)} ({receipt.about})"))
-    return [*lines, *evidence.because(receipt, step.wordings)]
-
-
-def _asked(story: Story, step: Step) -> list[Line]:
-    """Which mind answered, by which prompt and at what cost: of what it answered before, what that had cost."""
-    given = story.answers.get(step.receipt.event_id, ())
-    if not given:
-        return evidence.asked(step.receipt)
-    prompts = screen.listed(sorted({one.prompt for one in given}))
-    return evidence.asked(
-        step.receipt, f", prompt {prompts}, ${sum(one.cost for one in given):.4f} for {screen.plural(len(given), 'pair')}"
-    )
-
-
-def _from(step: Step) -> list[Line]:
-    receipt = step.receipt
-    entry = f", entry {receipt.entry_id}" if receipt.entry_id else ""
-    lines = [line(f"event {receipt.event_id}{entry}, by {receipt.worker}", "faint")]
-    if receipt.derived:
-        published = Counter(name.partition(":")[0] for name in receipt.derived)
-        named = (f"{name} ×{count}" if count > 1 else name for name, count in published.items())
-        lines.append(line(f"published {screen.listed(named)}", "faint"))
-    return lines
+    telling.print_lines(console, fact_words.lines(story, step))
 
 
 # ── beside it ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

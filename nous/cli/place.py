@@ -40,14 +40,15 @@ def database_url(settings: Settings) -> str:
 
 
 def redis_url(settings: Settings) -> str:
-    """Redis or Valkey, as redis://... Raises UserMistake when nothing runs, Misconfigured when the URL is none."""
-    from workers.runtime import streams
+    """Redis or Valkey, as redis://..., or a cluster of them. Raises UserMistake when nothing runs, Misconfigured when the URL is none."""
+    from workers.runtime import servers
 
     url = settings.redis_url or _stack(settings, missing="NOUS_REDIS_URL").redis_url
     try:
-        streams.connect(url).connection_pool.make_connection()  # type: ignore[no-untyped-call]  # and opens none
+        servers.check(url)
     except Exception as error:  # of many kinds, one for each part of the URL that can be wrong
-        raise Misconfigured(f"NOUS_REDIS_URL is not a Redis URL ({error}); write it as redis://host:6379/0") from None
+        forms = "redis://host:6379/0, or for a cluster redis+cluster://host:6379,another:6379"
+        raise Misconfigured(f"NOUS_REDIS_URL is not a Redis URL ({error}); write it as {forms}") from None
     return url
 
 
@@ -73,7 +74,7 @@ async def redis(settings: Settings) -> AsyncIterator["Redis"]:
     """A client of the broker, for the block."""
     from workers.runtime import streams
 
-    client = streams.connect(redis_url(settings))
+    client = streams.connect(redis_url(settings), partitions=settings.stream_partitions)
     try:
         yield client
     finally:

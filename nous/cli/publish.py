@@ -181,8 +181,8 @@ class Spelling:
 @asynccontextmanager
 async def _connected(settings: Settings, kind: type[Event]) -> AsyncIterator[Append]:
     """How to send to the stream of `kind`, for the block."""
-    async with traces.exported(), streams.connect(place.redis_url(settings)) as redis:
-        yield lambda batch: streams.append(redis, [(kind.stream, _traced(kind, one)) for one in batch])
+    async with traces.exported(), streams.connect(place.redis_url(settings), partitions=settings.stream_partitions) as redis:
+        yield lambda batch: streams.append(redis, [(kind.stream, one.agent_id, _traced(kind, one)) for one in batch])
 
 
 def _traced(kind: type[Event], one: Ready) -> bytes:

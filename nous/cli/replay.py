@@ -1,14 +1,13 @@
-"""`nous replay`, `nous replays`: recorded events through the real workers, into a store of their own beside the live one.
+"""`nous replay`: recorded events through the real workers, into a store of their own beside the live one.
 
 live store ──read only──▶ a database beside it, made and brought to shape ──▶ each agent replayed ──▶ what to look at next
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -16,25 +15,35 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 import providers
 from events import CATALOGUE
 from nous.errors import UserMistake
+from nous.replaying import replay, standing
 from nous.replaying.recorded import RecordedEmbedder, RecordedMind
-from nous.replaying.replay import Made, Order, Replay, Tally, Wanted
+from nous.replaying.replay import Order
+from nous.replaying.tally import Made, Tally
+from nous.replaying.wanted import Wanted
 from nous.settings import Settings
+from providers.embedder import Embedder
 from providers.mind import Mind, Task
-from store import archive, embedders, replays, spending
-from store.database import Database
+from store import archive, embedders, receipts, replays, spending
+from store.archive import Archived
+from store.database import Database, Read
 from store.migrate import migrate
 from workers.runtime.worker import Kit
 
 from . import place, screen
-from .jsonl import Recorded, read_recorded
+from .jsonl import read_roots
 
 SIDE_BY_SIDE = 4  # agents
 TOLD_AT_MOST = 10
+ARCHIVE, STREAMS = "archive", "streams"
+PLACES = ("HOME", "DATABASE_URL", "REDIS_URL")
+"""Settings that say where the live store is; a replay stands beside it."""
+
+Roots = Mapping[str, Sequence[Archived]]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person asked for. `sets` are settings to change, `source` the archive (None), or a file of `nous export`."""
+    """What a person asked for. `sets` are settings to change; `source` is the archive, the live streams, or a file of `nous export`."""
 
     wanted: Wanted
     agent: str | None
@@ -43,79 +52,105 @@ class Asked:
     asks: bool
     steps: bool
     sets: Sequence[str]
-    source: str | None
+    source: str
 
 
 async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
-    """Replay; whether every event that is needed was there and settled."""
+    """Replay; whether every event that is needed was there and settled. Raises UserMistake."""
     for stream in asked.wanted.streams:
         if stream not in CATALOGUE:
             raise UserMistake(f"there is no stream {stream!r}{screen.meant(stream, CATALOGUE)}")
     changed, live_url = with_changes(settings, asked.sets), place.database_url(settings)
-    recorded = read_recorded(asked.source) if asked.source else None
+    replays.url_of(live_url, asked.into)
     tally, began = Tally(), time.monotonic()
     async with place.database(settings, pool=SIDE_BY_SIDE) as live:
-        agents = await _agents(live, asked, recorded)
-        async with _made(live_url, asked.into, changed) as (url, embedder):
-            fresh = Database(url, pool=SIDE_BY_SIDE)
-            try:
-                one = await _replaying(live, fresh, changed, asked, embedder, tally, printed=_print_made if asked.steps else None)
-                await _each(agents, one, recorded, asked.order)
-            finally:
-                await fresh.close()
+        roots = await _given_roots(settings, live, asked.source)
+        agents = await _agents(live, asked, roots)
+        async with _made(live_url, asked.into, changed) as (fresh, embedder):
+            await _replay(live, fresh, changed, asked, embedder, agents, roots, tally)
     _tell(asked, tally, len(agents), time.monotonic() - began, is_json=is_json)
-    return not (tally.absent or tally.waiting or tally.failed)
+    return tally.is_whole
 
 
 def with_changes(settings: Settings, sets: Sequence[str]) -> Settings:
-    """The settings with these KEY=VALUE instead. Raises UserMistake."""
+    """The settings with these NAME=VALUE instead. Raises UserMistake."""
     changes: dict[str, str] = {}
     for one in sets:
         name, separator, value = one.partition("=")
-        key = name.strip().lower().removeprefix("nous_")
-        if not separator or key not in Settings.model_fields:
+        name = name.strip().upper().removeprefix("NOUS_")
+        if name in PLACES:
+            raise UserMistake(f"--set {name} does not do: it says where the live store is, and a replay is made beside that")
+        if not separator or name.lower() not in Settings.model_fields:
             known = [known.upper() for known in Settings.model_fields]
-            raise UserMistake(f"--set {one!r} does not do; write NAME=VALUE with the name of a setting{screen.meant(name.upper(), known)}")
-        changes[key] = value
+            raise UserMistake(f"--set {one!r} does not do; write NAME=VALUE with the name of a setting{screen.meant(name, known)}")
+        changes[name.lower()] = value
     try:
-        return Settings(**{**{name: getattr(settings, name) for name in ("home", "database_url", "redis_url")}, **changes})
+        return Settings(**{**{name.lower(): getattr(settings, name.lower()) for name in PLACES}, **changes})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         raise UserMistake(f"--set {str(first['loc'][0]).upper()}={first['input']} does not do: {screen.plainly(first['msg'])}") from None
 
 
-async def list_replays(settings: Settings, *, is_json: bool) -> None:
-    """Print the replay stores beside the live one."""
-    found = await replays.listed(place.database_url(settings))
-    if is_json:
-        screen.emit([{"name": name, "bytes": size} for name, size in found])
-        return
-    if not found:
-        print(f"No replays. Make one: {place.command()} replay --into try1")
-        return
-    table = screen.table("replay", "megabytes", right=("megabytes",))
-    for name, size in found:
-        table.add_row(name, f"{size / 1e6:,.0f}")
-    screen.out().print(table)
+# ── what is replayed ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def drop(settings: Settings, name: str) -> None:
-    """Drop a replay store."""
-    await replays.drop(place.database_url(settings), name)
-    print(f"dropped the replay {name}")
+async def _given_roots(settings: Settings, live: Database, source: str) -> Roots | None:
+    """The root events of the source; None when they are the archive's."""
+    if source == ARCHIVE:
+        return None
+    if source == STREAMS:
+        async with place.redis(settings) as redis:
+            return await standing.roots(live, redis)
+    return read_roots(source)
+
+
+async def _agents(live: Database, asked: Asked, roots: Roots | None) -> list[str]:
+    """Whom it is about. Raises UserMistake for an event that nobody knows."""
+    named = {*asked.wanted.event_ids, *([asked.wanted.before] if asked.wanted.before else [])}
+    async with live.overview() as db:
+        if roots is None:
+            there = {agent: {row.event_id for row in rows} for agent, rows in (await _naming(db, named)).items()} if named else {}
+            everybody = sorted(there) if named else await archive.agents(db)
+        else:
+            there = {agent: {row.event_id for row in rows} for agent, rows in roots.items()}
+            everybody = sorted(agent for agent, known in there.items() if known & named or not named)
+    for event in named:
+        if not any(event in known for agent, known in there.items() if asked.agent in (None, agent)):
+            whose = f" of agent {asked.agent!r}" if asked.agent else ""
+            raise UserMistake(f"there is no event {event!r}{whose} in {_where(asked.source)}; an id is given whole")
+    found = [agent for agent in everybody if agent and asked.agent in (None, agent)]
+    if asked.agent and not found:
+        raise UserMistake(f"there is nothing of agent {asked.agent!r} in {_where(asked.source)}")
+    return found
+
+
+async def _naming(db: Read, named: set[str]) -> dict[str, list[Archived]]:
+    found: dict[str, list[Archived]] = {}
+    for event in sorted(named):
+        for row in await archive.within(db, event, event, agent=None, limit=1_000):
+            found.setdefault(row.agent_id, []).append(row)
+    return found
+
+
+def _where(source: str) -> str:
+    return {ARCHIVE: "the archive", STREAMS: "the streams"}.get(source, source)
 
 
 # ── the stores, and what works on them ────────────────────────────────────────────────────────────────────────────────────
 
 
 @asynccontextmanager
-async def _made(live: str, name: str, settings: Settings) -> AsyncIterator[tuple[str, Any]]:
+async def _made(live: str, name: str, settings: Settings) -> AsyncIterator[tuple[Database, Embedder]]:
     """A store of its own, brought to shape, and the embedder; one whose replay fails is dropped again."""
     embedder = providers.embedder(settings)
     url = await replays.create(live, name)
     try:
         await migrate(url, embedder=embedder.name, dimension=embedder.dimension)
-        yield url, embedder
+        fresh = Database(url, pool=SIDE_BY_SIDE)
+        try:
+            yield fresh, embedder
+        finally:
+            await fresh.close()
     except BaseException:
         await asyncio.shield(replays.drop(live, name))
         raise
@@ -123,105 +158,117 @@ async def _made(live: str, name: str, settings: Settings) -> AsyncIterator[tuple
         await embedder.close()
 
 
-async def _replaying(
+async def _replay(
     live: Database,
     fresh: Database,
     settings: Settings,
     asked: Asked,
-    embedder: Any,
+    embedder: Embedder,
+    agents: Sequence[str],
+    roots: Roots | None,
     tally: Tally,
-    *,
-    printed: Callable[[Made], None] | None,
-) -> Callable[[str], Replay]:
+) -> None:
+    """Every agent, a few side by side, with a bar on a terminal."""
     async with live.overview() as db:
         active, models = await embedders.active(db), await spending.last_models(db)
+        decisions = await receipts.count(db, agents)
     async with fresh.read(()) as db:
         registered = await embedders.active(db)
-    real = providers.mind(settings)
-    names = _last_asked(models, real)
+    mind, turns = providers.mind(settings), asyncio.Semaphore(SIDE_BY_SIDE)
+    with _bar(decisions, is_hidden=asked.steps) as advance:
 
-    def make(agent: str) -> Replay:
-        table = active.table if active.name == embedder.name else None
-        kit = Kit(
-            database=fresh,
-            embedder=RecordedEmbedder(embedder, live, table, agent, tally),
-            registered=registered,
-            settings=settings,
-            mind=RecordedMind(names, tally, real=real if asked.asks else None),
-        )
-        return Replay(agent, live, kit, asked.wanted, tally, on_made=printed or (lambda _: None))
+        def on_made(made: Made) -> None:
+            advance()
+            if asked.steps:
+                _print_made(made)
 
-    return make
+        async def one(agent: str) -> None:
+            table = active.table if active.name == embedder.name else None
+            kit = Kit(
+                database=fresh,
+                embedder=RecordedEmbedder(embedder, live, table, agent, tally),
+                registered=registered,
+                settings=settings,
+                mind=RecordedMind(_last_asked(models, mind), tally, real=mind if asked.asks else None),
+            )
+            given = None if roots is None else roots.get(agent, ())
+            async with turns:
+                await replay.run(agent, live, kit, asked.wanted, tally, order=asked.order, roots=given, on_made=on_made)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for agent in agents:
+                    group.create_task(one(agent))
+        except* Exception as errors:
+            raise _first(errors) from None
+        finally:
+            await mind.close()
 
 
-def _last_asked(models: dict[str, str], real: Mind) -> dict[Task, str]:
+def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, Exception)  # noqa: S101 - a group of exceptions holds exceptions
+    return found
+
+
+def _last_asked(models: Mapping[str, str], real: Mind) -> dict[Task, str]:
     def last(prefix: str, task: Task) -> str:
         return next((model for worker, model in models.items() if worker.startswith(prefix)), real.model(task))
 
     return {"relation": last("supersession", "relation"), "writing": last("episode", "writing")}
 
 
-async def _agents(live: Database, asked: Asked, recorded: Recorded | None) -> list[str]:
-    if asked.agent is not None:
-        return [asked.agent]
-    if recorded is not None:
-        return sorted(recorded)
-    async with live.overview() as db:
-        if asked.wanted.before is not None:
-            return [row.agent_id for row in await archive.within(db, asked.wanted.before, asked.wanted.before, agent=None, limit=1)]
-        return [agent for agent in await archive.agents(db) if agent]
-
-
-async def _each(agents: Sequence[str], make: Callable[[str], Replay], recorded: Recorded | None, order: Order) -> None:
-    """Every agent, a few side by side, with a bar on a terminal."""
-    turns = asyncio.Semaphore(SIDE_BY_SIDE)
-    console = screen.err()
-    columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=len(agents))
-
-        async def one(agent: str) -> None:
-            async with turns:
-                await make(agent).run(order, recorded.get(agent, ()) if recorded is not None else None)
-            bar.advance(task)
-
-        async with asyncio.TaskGroup() as group:
-            for agent in agents:
-                group.create_task(one(agent))
-
-
 # ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _print_made(made: Made) -> None:
-    whose = f"{screen.shown(made.agent_id)}  {made.worker}  {screen.shown(made.event_id)}"
     live = "" if made.live in (None, made.outcome) else f"  (live: {made.live})"
-    print(f"{whose}  {made.outcome}{live}{f'  {screen.shown(made.reason)}' if made.reason else ''}", flush=True)
+    reason = f"  {screen.shown(made.reason)}" if made.reason else ""
+    print(f"{screen.shown(made.agent_id)}  {made.worker}  {screen.shown(made.event_id)}  {made.outcome}{live}{reason}", flush=True)
 
 
 def _tell(asked: Asked, tally: Tally, agents: int, seconds: float, *, is_json: bool) -> None:
     if is_json:
-        screen.emit({"into": asked.into, "agents": agents, "seconds": round(seconds, 3), **asdict(tally)})
+        screen.emit({"into": asked.into, "agents": agents, "seconds": round(seconds, 3), **asdict(tally), "unasked": list(tally.unasked)})
         return
-    made = f"{screen.plural(tally.fed, 'root event')}, {screen.plural(tally.receipts, 'decision')}"
-    speed = f"{seconds:.1f} s ({tally.receipts / seconds:,.0f} a second)"
-    print(f"replayed {screen.plural(agents, 'agent')} into {asked.into}: {made} in {speed}")
-    notes = [
-        (tally.otherwise, "decided otherwise than live"),
-        (tally.extra, "followed that did not live"),
-        (tally.embedded, "embedded anew, their vectors were not recorded"),
-    ]
-    for count, what in notes:
-        if count:
-            print(f"  {count:,} {what}")
-    for title, listed in (
-        ("never asked before, and taken as unsure (--ask asks)", tally.unasked),
-        ("needed, and not in the archive", tally.absent),
-        ("did not settle", tally.waiting),
-        ("failed", tally.failed),
+    done = f"{screen.plural(tally.fed, 'root event')} fed, {screen.plural(tally.receipts, 'decision')} made"
+    print(f"replayed {screen.plural(agents, 'agent')} into {asked.into}: {done} in {seconds:.1f} s")
+    for count, noun, what in (
+        (tally.otherwise, "decision", "other than live"),
+        (tally.extra, "event", "followed here and not live"),
+        (tally.missing, "event", "followed live and not here"),
+        (tally.embedded, "text", "embedded anew, for no vector of it was kept"),
     ):
-        if listed:
-            print(f"  {len(listed):,} {title}:")
-            for one in listed[:TOLD_AT_MOST]:
-                print(f"    {screen.shown(one)}")
-    print(f"next: {place.command()} diff {asked.into}, then: {place.command()} replays drop {asked.into}")
+        if count:
+            print(f"  {screen.plural(count, noun)} {what}")
+    taken = "asked now" if asked.asks else "not asked: facts stay apart, conversations stay unread; with --ask the mind is asked"
+    for title, listed in (
+        (f"never asked before, and {taken}", list(tally.unasked)),
+        ("had an effect live and not in the archive, so they are left out", tally.absent),
+        ("not settled", tally.waiting),
+        ("could not be done again", tally.failed),
+    ):
+        _list(title, listed)
+    print(f"what differs: {place.command()} diff {asked.into}")
+    print(f"when you are done with it: {place.command()} replays drop {asked.into}")
+
+
+def _list(title: str, listed: Sequence[str]) -> None:
+    if listed:
+        print(f"  {len(listed):,} {title}:")
+        for one in listed[:TOLD_AT_MOST]:
+            print(f"    {screen.shown(one)}")
+    if len(listed) > TOLD_AT_MOST:
+        print(f"    and {len(listed) - TOLD_AT_MOST:,} more; --json has all")
+
+
+@contextmanager
+def _bar(decisions: int, *, is_hidden: bool) -> Iterator[Callable[[], None]]:
+    """How many decisions of so many are made, on a terminal; gives what to call at each."""
+    console = screen.err()
+    columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("decisions"))
+    with Progress(*columns, console=console, transient=True, disable=is_hidden or not console.is_terminal) as bar:
+        task = bar.add_task("", total=decisions)
+        yield lambda: bar.advance(task)

@@ -1,6 +1,6 @@
 """`nous up` and `nous work`: workers in this process, until Ctrl-C or SIGTERM.
 
-up      the embedded stack ─▶ migrated ─▶ told where it runs ─▶ every worker ─▶ all of it stopped, the workers first
+up      the embedded stack ─▶ migrated ─▶ told where it runs ─▶ the page ─▶ every worker ─▶ all of it stopped, the workers first
 work    the workers alone, against a stack that runs elsewhere
 
 Both also end sessions of which nothing was heard for a while.
@@ -34,7 +34,7 @@ from workers.runtime.health import Health
 from workers.runtime.serve import application, serving
 from workers.runtime.worker import Kit, Worker
 
-from . import place, screen
+from . import page, place, screen
 from .endings import Away
 from .migrate import apply
 
@@ -77,7 +77,7 @@ def work(settings: Settings, names: Sequence[str]) -> None:
     chosen = [_worker(name) for name in dict.fromkeys(names) if name != streams.ARCHIVIST] if names else list(workers.table().values())
     database_url, redis_url = place.database_url(settings), place.redis_url(settings)
     with _stoppable() as stop:
-        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, _tell_mind, archives=archives))
+        uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, _tell_mind, archives=archives, web_port=settings.web_port or 0))
 
 
 @contextmanager
@@ -118,7 +118,9 @@ async def _up(settings: Settings, stack: embedded.Stack, stop: Stop) -> None:
     _interrupt_with(stop)
     await apply(settings, stack.database_url)
     _tell_where(stack)
-    await _serve(settings, stack.database_url, stack.redis_url, list(workers.table().values()), stop, partial(_tell_what, settings))
+    port = page.PORT if settings.web_port is None else settings.web_port
+    announce = partial(_tell_what, settings)
+    await _serve(settings, stack.database_url, stack.redis_url, list(workers.table().values()), stop, announce, web_port=port)
 
 
 async def _serve(
@@ -130,6 +132,7 @@ async def _serve(
     announce: Callable[[Mind], None],
     *,
     archives: bool = True,
+    web_port: int = 0,
 ) -> None:
     """Work until told to stop, then finish what is in flight."""
     gc.set_threshold(*COLLECTED_AFTER)
@@ -138,10 +141,13 @@ async def _serve(
     async with (
         traces.exported(),
         _http(settings, health.routes()),
+        page.shown(settings, database_url, redis_url, port=web_port) as site,
         kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools,
     ):
         asked = asyncio.Event()
         stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
+        if site:
+            site.watch(tools)
         announce(mind)
         health.watch(process := Process(chosen, tools, redis_url, chores=[silence(tools)], archives=archives))
         await process.run(asked)

@@ -16,12 +16,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nous.stories.words import Line, Tone
+from nous.stories.words import Line, Tone, visible
 from nous.stories.words import listed as listed
 from nous.stories.words import moment as moment
 from nous.stories.words import plural as plural
 from nous.stories.words import rounded as rounded
-from nous.stories.words import visible
 
 PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100

@@ -13,9 +13,12 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+import workers
 from nous.settings import Settings
 from store import answers
-from workers.runtime.look import Look, Standing, look, settled
+from workers.runtime import retention, streams
+from workers.runtime.look import ALL_STREAMS, Look, Standing, look, settled
+from workers.runtime.retention import Kept
 
 from . import place, screen
 
@@ -40,8 +43,9 @@ async def status(settings: Settings, *, is_json: bool) -> None:
     """`nous status`: a line a worker, and what to do about what does not move by itself."""
     async with place.database(settings) as database, place.redis(settings) as redis:
         seen = await look(settings, database, redis)
+        held = await retention.kept(redis, workers.consumers(), keep_s=settings.stream_keep_s)
         async with database.overview() as db:
-            seen = replace(seen, unsure=await answers.count_unsure(db))
+            seen = replace(seen, unsure=await answers.count_unsure(db), streams=held)
     if is_json:
         screen.emit(seen.as_data())
         return
@@ -56,10 +60,13 @@ def notes(seen: Look) -> Iterator[Text]:
     for one in seen.workers:
         yield from _of_one(one)
     yield from _of_minds(seen)
+    for held in seen.streams:
+        yield from _of_stream(held)
     if seen.outbox:
         yield _noted(f"{screen.plural(seen.outbox, 'derived event')} to publish; a running worker does it within seconds")
-    idle = [one.worker for one in seen.workers if not one.is_alive]
-    if len(idle) == len(seen.workers):
+    everyone = (*seen.workers, seen.archivist)
+    idle = [one.worker for one in everyone if not one.is_alive]
+    if len(idle) == len(everyone):
         yield _noted(f"No worker is running; start them with: {place.command()} work")
     elif idle:
         none, it = (f"No {idle[0]} is", "it") if len(idle) == 1 else (f"No {screen.listed(idle)} are", "them")
@@ -75,14 +82,29 @@ def ago(one: Standing) -> str:
     return f"{one.seen_s / 60:,.0f} min ago" if one.seen_s >= 90 else f"{one.seen_s:.0f} s ago"
 
 
+def lasting(seconds: float | None) -> str:
+    """So long, in the largest unit that fits."""
+    if seconds is None:
+        return ""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit * 2:
+            return f"{seconds / unit:,.0f} {name}"
+    return f"{seconds:.0f} s"
+
+
+def counted(one: Standing, count: int) -> str:
+    """How many wait for another attempt, or are parked; the archivist has neither."""
+    return "" if one.stream == ALL_STREAMS else f"{count:,}"
+
+
 def _show_left(spinner: Status, seen: Look) -> None:
     spinner.update(f"waiting for {'; '.join(seen.left()) or 'one more look'}…")
 
 
 def _table(seen: Look) -> Table:
     table = screen.table("worker", "stream", "lag", "pending", "retrying", "parked", "seen", right=("lag", "pending", "retrying", "parked"))
-    for one in seen.workers:
-        counts = [f"{count:,}" for count in (one.lag, one.pending, one.retrying, one.parked)]
+    for one in (*seen.workers, seen.archivist):
+        counts = [f"{one.lag:,}", f"{one.pending:,}", counted(one, one.retrying), counted(one, one.parked)]
         table.add_row(one.worker, one.stream, *counts, ago(one), style="" if one.is_through and not one.parked else "yellow")
     return table
 
@@ -97,6 +119,18 @@ def _of_one(one: Standing) -> Iterator[Text]:
         yield _noted(f"{one.worker}: {one.held:,} held by a replica that is silent; taken over by another {soon}")
     if one.waits_for and one.retrying > one.unadjudicated:
         yield screen.said(f"{one.worker}: the longest waits because of: {one.waits_for}", "yellow")
+
+
+def _of_stream(held: Kept) -> Iterator[Text]:
+    """What keeps a stream from being trimmed."""
+    if held.held_s and held.needed_by:
+        grows = f"{held.stream} keeps {held.entries:,} {'entry' if held.entries == 1 else 'entries'} and cannot be trimmed"
+        yield screen.said(f"{grows}: the group {held.needed_by} has needed the oldest for {lasting(held.held_s)}", "yellow")
+        is_ours = held.needed_by in (streams.ARCHIVIST, *workers.consumers().get(held.stream, ()))
+        if is_ours:
+            yield screen.said(f"  It is let go once that worker is through: {place.command()} work {held.needed_by}", "yellow")
+        gone = "A worker that is gone for good" if is_ours else "If its reader is gone for good"
+        yield screen.said(f"  {gone}: {place.command()} group drop {held.stream} {held.needed_by}", "yellow")
 
 
 def _of_minds(seen: Look) -> Iterator[Text]:

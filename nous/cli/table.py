@@ -2,6 +2,8 @@
 
 import workers
 
+from workers.runtime import archivist, streams
+
 from . import screen
 
 EVERY_WORKER_ALSO = ("skipped", "parked")
@@ -21,6 +23,7 @@ def workers_table(*, is_json: bool) -> None:
                 }
                 for one in workers.table().values()
             ]
+            + [{"worker": streams.ARCHIVIST, "stream": None, "does": archivist.DOES, "outcomes": [], "publishes": []}]
         )
         return
     console = screen.out(piped_width=screen.PROSE_WIDTH)
@@ -33,3 +36,9 @@ def workers_table(*, is_json: bool) -> None:
         rows.add_row("publishes", ", ".join(event.stream for event in one.publishes) or "nothing")
         console.print(rows)
         console.print()
+    console.print(streams.ARCHIVIST, style="bold")
+    rows = screen.rows(2)
+    rows.add_row("listens on", "every stream")
+    rows.add_row("does", archivist.DOES)
+    console.print(rows)
+    console.print()

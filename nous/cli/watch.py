@@ -8,7 +8,7 @@ What is away is said and waited for. On a terminal the screen is an alternate on
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,19 +19,25 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from redis.asyncio import Redis
+
+import workers
 from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
 from store import answers
 from store.database import Database
-from workers.runtime.look import Look, look
+from workers.runtime import retention
+from workers.runtime.look import Look, Standing, look
+from workers.runtime.retention import Kept
 
 from . import place, screen
-from .standing import ago, notes
+from .standing import ago, counted, lasting, notes
 
 EVERY_S = 1.0
 LOOK_LIMIT_S = 5.0
 RATED_OVER_S = 5.0
+STREAMS_EVERY_S = 5.0
 UNSURE_EVERY_S = 30.0  # counting them reads every answer
 
 
@@ -42,14 +48,15 @@ def watch(settings: Settings, *, is_json: bool) -> None:
 
 
 async def _watch(settings: Settings, *, is_json: bool) -> None:
-    rates, unsure = Rates(), Unsure()
+    rates, unsure, held = Rates(), Unsure(), Held(settings)
     async with place.database(settings) as database, place.redis(settings) as redis:
         with _shown(is_json=is_json) as show:
             while True:
                 started = time.monotonic()
                 try:
                     async with asyncio.timeout(LOOK_LIMIT_S):
-                        seen = replace(await look(settings, database, redis), unsure=await unsure.count(database))
+                        seen = await look(settings, database, redis)
+                        seen = replace(seen, unsure=await unsure.count(database), streams=await held.by(redis))
                 except (Outage, Contended, TimeoutError) as error:
                     place.still_there(settings)
                     show.away(str(error) or f"Redis or Postgres did not answer within {LOOK_LIMIT_S:.0f} s")
@@ -66,11 +73,11 @@ class Rates:
 
     def of(self, seen: Look, at: float) -> dict[str, float | None]:
         """The rates up to this look (time.monotonic); None where they are not known, as on the first."""
-        self._counts.append((at, {one.worker: one.settled for one in seen.workers}))
+        self._counts.append((at, {one.worker: one.settled for one in _everyone(seen)}))
         while len(self._counts) > 2 and self._counts[1][0] <= at - RATED_OVER_S:
             self._counts.popleft()
         since, before = self._counts[0]
-        return {one.worker: _rate(before.get(one.worker), one.settled, at - since) for one in seen.workers}
+        return {one.worker: _rate(before.get(one.worker), one.settled, at - since) for one in _everyone(seen)}
 
 
 @dataclass
@@ -86,6 +93,22 @@ class Unsure:
             async with database.overview() as db:
                 self._count, self._at = await answers.count_unsure(db), time.monotonic()
         return self._count
+
+
+@dataclass
+class Held:
+    """What the streams hold, looked at now and then."""
+
+    _settings: Settings
+    _kept: Sequence[Kept] = ()
+    _at: float = float("-inf")
+
+    async def by(self, redis: Redis) -> Sequence[Kept]:
+        """As it was within the last STREAMS_EVERY_S. Raises Outage."""
+        if time.monotonic() >= self._at + STREAMS_EVERY_S:
+            self._kept = await retention.kept(redis, workers.consumers(), keep_s=self._settings.stream_keep_s)
+            self._at = time.monotonic()
+        return self._kept
 
 
 # ── the three ways to show a look ─────────────────────────────────────────────────────────────────────────────────────────
@@ -164,7 +187,7 @@ def _shown(*, is_json: bool) -> Iterator[Show]:
 
 
 def _heading(seen: Look, rates: Mapping[str, float | None], at: datetime) -> Text:
-    known = [rate for rate in rates.values() if rate is not None]
+    known = [rate for one in seen.workers if (rate := rates[one.worker]) is not None]
     told = [f"{at:%Y-%m-%d %H:%M:%S} UTC", "settled" if seen.is_settled else "working"]
     told += [f"{sum(known):,.0f}/s"] if known else []
     told += [f"outbox {seen.outbox:,}", f"for the mind {seen.unadjudicated:,}"]
@@ -174,30 +197,24 @@ def _heading(seen: Look, rates: Mapping[str, float | None], at: datetime) -> Tex
 def _table(seen: Look, rates: Mapping[str, float | None]) -> Table:
     counts = ("lag", "pending", "/s", "retrying", "parked", "oldest")
     table = screen.table("worker", *counts, "seen", right=counts)
-    for one in seen.workers:
+    for one in _everyone(seen):
         rate = rates[one.worker]
         table.add_row(
             one.worker,
             f"{one.lag:,}",
             f"{one.pending:,}",
             "" if rate is None else f"{rate:,.0f}",
-            f"{one.retrying:,}",
-            f"{one.parked:,}",
-            _age(one.oldest_s),
+            counted(one, one.retrying),
+            counted(one, one.parked),
+            lasting(one.oldest_s),
             ago(one),
             style="" if one.is_through and not one.parked else "yellow",
         )
     return table
 
 
-def _age(seconds: float | None) -> str:
-    """So long, in the largest unit that fits."""
-    if seconds is None:
-        return ""
-    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= unit * 2:
-            return f"{seconds / unit:,.0f} {name}"
-    return f"{seconds:.0f} s"
+def _everyone(seen: Look) -> Sequence[Standing]:
+    return (*seen.workers, seen.archivist)
 
 
 def _rate(before: int | None, now: int | None, seconds: float) -> float | None:

@@ -27,9 +27,17 @@ NOUNS: Mapping[str, tuple[str, str]] = {
 """What is compared of each: the name of its id, and the fields that say something."""
 
 
+LINKS = ("superseded_by", "merged_into", "disputes")
+"""Fields of a fact that name another."""
+
+
 @dataclass(frozen=True)
 class Difference:
-    """One row that differs. `fields` are those that do, live and replayed; `live` and `replayed` what the receipts say of it."""
+    """One row that differs.
+
+    `fields` are those that do, live and replayed; `words` what the facts say that they name, "" of one that was forgotten; `live` and
+    `replayed` what the receipts say of the row.
+    """
 
     agent_id: str
     noun: str
@@ -37,6 +45,7 @@ class Difference:
     how: How
     says: str
     fields: Mapping[str, tuple[Any, Any]]
+    words: Mapping[UUID, str]
     live: Sequence[Receipt]
     replayed: Sequence[Receipt]
 
@@ -62,26 +71,27 @@ async def compare(live: Database, replayed: Database, agent: str) -> Compared:
     for noun, (id_, names) in NOUNS.items():
         here, there = await _rows(live, agent, noun, id_), await _rows(replayed, agent, noun, id_)
         for key in sorted(here.keys() | there.keys(), key=str):
-            one, other = here.get(key), there.get(key)
-            differ = {name: (getattr(one, name, None), getattr(other, name, None)) for name in names.split()}
-            differ = {name: pair for name, pair in differ.items() if pair[0] != pair[1]}
-            if not differ:
+            fields = _differing(here.get(key), there.get(key), names.split())
+            if not fields:
                 alike[noun] = alike.get(noun, 0) + 1
                 continue
-            how: How = "only replayed" if one is None else "only live" if other is None else "otherwise"
-            found.append(
-                Difference(
-                    agent,
-                    noun,
-                    key,
-                    how,
-                    _says(one or other),
-                    differ,
-                    await _receipts(live, agent, noun, key),
-                    await _receipts(replayed, agent, noun, key),
-                )
-            )
+            named = {one for name in LINKS for one in fields.get(name, ()) if one}
+            words = {one: row.content if (row := here.get(one) or there.get(one)) else "" for one in named}
+            told = await _receipts(live, agent, noun, key), await _receipts(replayed, agent, noun, key)
+            row, how = here.get(key) or there[key], _how(key in here, key in there)
+            found.append(Difference(agent, noun, key, how, _says(row), fields, words, *told))
     return Compared(alike, found)
+
+
+def _differing(one: Any, other: Any, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    pairs = {name: (getattr(one, name, None), getattr(other, name, None)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _how(is_live: bool, is_replayed: bool) -> How:
+    if is_live and is_replayed:
+        return "otherwise"
+    return "only live" if is_live else "only replayed"
 
 
 async def _rows(database: Database, agent: str, noun: str, id_: str) -> dict[UUID, Any]:

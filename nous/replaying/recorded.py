@@ -3,11 +3,11 @@
 a text ────▶ its vector in the live store ─▶ that one
                 └─ none ─▶ the embedder makes it, and it is counted
 a question ─▶ answered before: it stands in the replay store, and comes here never
+                ├─ of the offline mind ─▶ it goes by rule, and says the same again
                 └─ never asked ─▶ listed; "unsure" of a pair, no answer of a conversation; with --ask, put to the mind that is set
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,21 +20,16 @@ from store import vectors
 from store.database import Database
 from store.vectors import Vector
 
+from .tally import Tally
+
+OFFLINE = OfflineMind()
 UNASKED = "never asked before"
-
-
-@dataclass
-class Counts:
-    """What a replay could not take from the record."""
-
-    embedded: int = 0
-    unasked: list[str] = field(default_factory=list)
 
 
 class RecordedEmbedder:
     """An embedder that gives one agent's texts the vectors they had; the real one is opened for the first that has none."""
 
-    def __init__(self, real: Embedder, live: Database, table: str | None, agent: str, counts: Counts) -> None:
+    def __init__(self, real: Embedder, live: Database, table: str | None, agent: str, tally: Tally) -> None:
         """`table` holds the recorded vectors; None when they are another embedder's."""
         self.real = real
         self.name = real.name
@@ -45,7 +40,7 @@ class RecordedEmbedder:
         self._live = live
         self._table = table
         self._agent = agent
-        self._counts = counts
+        self._tally = tally
 
     async def open(self) -> None:
         """Nothing yet."""
@@ -55,7 +50,7 @@ class RecordedEmbedder:
         known = await self._recorded(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
-            self._counts.embedded += len(missing)
+            self._tally.embedded += len(missing)
             await self.real.open()
             known |= dict(zip(missing, await self.real.embed(missing), strict=True))
         return np.stack([known[text] for text in texts])
@@ -73,21 +68,21 @@ class RecordedEmbedder:
 class RecordedMind:
     """A mind under the name of the one that was asked then; it knows nothing itself, and lists what it is asked."""
 
-    def __init__(self, models: Mapping[Task, str], counts: Counts, *, real: Mind | None = None) -> None:
-        """`real` is asked what was never asked."""
-        self._default = dict(models)
+    def __init__(self, models: Mapping[Task, str], tally: Tally, *, real: Mind | None = None) -> None:
+        """`models` were asked last; `real` is asked what was never asked."""
+        self._last = dict(models)
         self._now: dict[Task, str] = dict(models)
-        self._counts = counts
+        self._tally = tally
         self._real = real
 
-    def remember(self, model: str | None, *, has_written: bool) -> None:
-        """Be the mind of this name for what is done next; where no name is recorded, one that writes if it `has_written`."""
-        writing = self._default["writing"] if has_written else OfflineMind().model("writing")
-        self._now = {"relation": model or self._default["relation"], "writing": model or writing}
+    def be(self, model: str | None, *, has_written: bool) -> None:
+        """The mind of this name, for what is done next; where no name is recorded, one that writes if it `has_written`."""
+        writing = self._last["writing"] if has_written else OFFLINE.model("writing")
+        self._now = {"relation": model or self._last["relation"], "writing": model or writing}
 
-    def forget(self) -> None:
-        """Be the mind that was asked last."""
-        self._now = dict(self._default)
+    def be_the_last(self) -> None:
+        """The mind that was asked last, for what is done next."""
+        self._now = dict(self._last)
 
     def model(self, task: Task) -> str:
         """Its name."""
@@ -95,7 +90,9 @@ class RecordedMind:
 
     async def ask(self, question: Question[A]) -> Reply[A]:
         """What is known of a question that nobody put before. Raises MindAway and NoAnswer."""
-        self._counts.unasked.append(_told(question))
+        if isinstance(question.about, Comparison) and self._now["relation"] == OFFLINE.model("relation"):
+            return await OFFLINE.ask(question)
+        self._tally.unasked[_told(question)] = None
         if self._real:
             return await self._real.ask(question)
         if not isinstance(question.about, Comparison):

@@ -15,23 +15,6 @@ from store.receipts import OPERATOR, Step
 
 
 @dataclass(frozen=True)
-class Transaction:
-    """What one worker wrote at once, in order."""
-
-    steps: tuple[Step, ...]
-
-    @property
-    def worker(self) -> str:
-        """Whose it was."""
-        return self.steps[0].worker
-
-    @property
-    def last(self) -> int:
-        """The number of its last receipt."""
-        return self.steps[-1].seq
-
-
-@dataclass(frozen=True)
 class Think:
     """Think about these now; they are written later."""
 
@@ -40,29 +23,33 @@ class Think:
 
 @dataclass(frozen=True)
 class Write:
-    """Write what was thought about these; what was not thought about yet is thought about first."""
+    """Write what was thought about these, together; what was not thought about yet is thought about first."""
 
-    transaction: Transaction
+    steps: tuple[Step, ...]
 
 
 Act = Think | Write
 
+Named = tuple[str, str]
+"""An event, by stream and id."""
 
-def transactions(steps: Iterable[Step]) -> list[Transaction]:
+
+def transactions(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
     """The receipts in runs that were written together."""
-    return [Transaction(tuple(run)) for _, run in groupby(steps, key=lambda step: (step.worker, step.recorded_at))]
+    return [tuple(run) for _, run in groupby(steps, key=lambda step: (step.worker, step.recorded_at))]
 
 
 def acts(steps: Sequence[Step]) -> list[Act]:
     """All there is to do, in order."""
     ordered: list[tuple[int, int, Act]] = []
     for one in transactions(steps):
-        ordered.append((one.last, 0, Write(one)))
-        ordered += [(seen, 1, Think(tuple(some))) for seen, some in groupby(one.steps, key=lambda step: step.seen) if seen is not None]
+        ordered.append((one[-1].seq, 0, Write(one)))
+        ordered += [(seen, 1, Think(tuple(some))) for seen, some in groupby(one, key=lambda step: step.seen) if seen is not None]
     return [act for _, _, act in sorted(ordered, key=lambda one: one[:2])]
 
 
-def derived(steps: Iterable[Step]) -> frozenset[tuple[str, str]]:
-    """(stream, event id) of what workers made: it comes about again by itself, and is never fed."""
+def derived(steps: Iterable[Step]) -> frozenset[Named]:
+    """What workers made: it comes about again by itself, and is never fed."""
+    steps = list(steps)
     made = {(stream, event_id) for step in steps for stream, _, event_id in (name.partition(":") for name in step.derived)}
-    return frozenset(made - {(step.stream, step.event_id) for step in steps if step.worker == OPERATOR})
+    return frozenset(made - {step.named for step in steps if step.worker == OPERATOR})

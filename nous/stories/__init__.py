@@ -11,5 +11,6 @@ moment     one thing that happened: when, what, and what is to be said of it
 evidence   what a receipt says, in words
 source     where the words of a fact stand, back to who said them
 asked      what a mind was asked, what it answered, and what that cost
+fact_words a step of a fact's story in lines
 lineage    what led to an event, and what followed from it
 """

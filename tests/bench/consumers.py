@@ -26,15 +26,22 @@ BARE = [sys.executable, "-m", "tests.bench.bare"]
 
 @asynccontextmanager
 async def consuming(
-    stand: Stand, command: Sequence[str], database_url: str, *, environment: Mapping[str, str] = MappingProxyType({}), **settings: object
+    stand: Stand,
+    command: Sequence[str],
+    database_url: str,
+    *,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    stream: str = FactLearned.stream,
+    group: str = GROUP,
+    **settings: object,
 ) -> AsyncIterator[psutil.Process]:
-    """Run a process on the stream for the block; it has begun to read when the block begins."""
+    """Run a process on the stream for the block; its group has begun to read when the block begins."""
     environment = os.environ | dict(environment) | {f"NOUS_{name.upper()}": str(value) for name, value in settings.items()}
     environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": stand.stack.redis_url, "NOUS_LOG_LEVEL": "warning"}
     process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2], stdout=subprocess.DEVNULL)
     try:
         async with asyncio.timeout(START_S):
-            while not await _reads(stand):
+            while not await _reads(stand, stream, group):
                 if process.poll() is not None:
                     raise RuntimeError(f"{' '.join(command[-2:])} ended with exit code {process.returncode} instead of starting")
                 await asyncio.sleep(0.02)
@@ -48,8 +55,8 @@ async def consuming(
             process.wait()
 
 
-async def _reads(stand: Stand) -> bool:
+async def _reads(stand: Stand, stream: str, group: str) -> bool:
     try:
-        return bool(await stand.redis.xinfo_consumers(FactLearned.stream, GROUP))
+        return bool(await stand.redis.xinfo_consumers(stream, group))
     except ResponseError:
         return False

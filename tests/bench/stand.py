@@ -59,7 +59,7 @@ class Stand:
 
     async def through(self, events: Sequence[FactLearned]) -> float:
         """Publish these and wait until each is acknowledged; seconds from the first XADD."""
-        bodies = [(event.stream, encode(event)) for event in events]
+        bodies = [(event.stream, event.agent_id, encode(event)) for event in events]
         started = time.perf_counter()
         await streams.append(self.redis, bodies)
         async with asyncio.timeout(TOO_LONG_S):

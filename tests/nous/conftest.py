@@ -18,6 +18,7 @@ from nous import embedded, log
 from nous.cli import app, lines
 from providers.embedder import Vectors
 from providers.zero import ZeroEmbedder
+from tests.nous.living import replaying  # noqa: F401 - a fixture
 from workers.runtime.app import Process
 from workers.runtime.worker import Kit
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from redis.asyncio import Redis
 
@@ -70,6 +71,9 @@ async def test_up_says_where_it_runs_is_found_by_others_and_stops_on_ctrl_c(tmp_
         stack = embedded.find(tmp_path / "home")
         assert stack
         assert lines[:2] == [f"Redis     {stack.redis_url}", f"Postgres  {stack.database_url}"]
+        assert lines[3].startswith("page      http://127.0.0.1:")
+        async with httpx.AsyncClient() as client:
+            assert "<h2>Workers</h2>" in (await client.get(lines[3].split()[1])).text
         assert "mind: offline (rules; set ANTHROPIC_API_KEY for Claude)" in lines
         assert any(line.startswith("deduplicator ") for line in lines)
 
@@ -183,7 +187,7 @@ async def test_work_says_which_mind_it_asks(stack: embedded.Stack, database_url:
 async def test_work_does_what_it_is_told_and_finishes_on_sigterm(stack: embedded.Stack, database_url: str, redis: Redis) -> None:
     env = environment(NOUS_DATABASE_URL=database_url, NOUS_REDIS_URL=stack.redis_url)
     body = b'{"fact_id": "9ca4a224-2bf8-5e7e-8f1c-29f7464b0b1e", "agent_id": "a", "content": "x"}'
-    await streams.append(redis, [("fact_learned", body)])
+    await streams.append(redis, [("fact_learned", "a", body)])
     async with started("work", "deduplicator", env=env) as work:
 
         async def is_consumed() -> bool:

@@ -39,12 +39,17 @@ class Cable:
             pump.cancel()
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
+        try:
+            there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
+        except OSError:  # the server is down, and whoever asks for it is told so
+            writer.transport.abort()
+            return
         self._writers |= {writer, there_writer}
         pumps = {asyncio.create_task(_pump(reader, there_writer)), asyncio.create_task(_pump(there_reader, writer))}
         self._pumps |= pumps
         await asyncio.gather(*pumps, return_exceptions=True)
         self._pumps -= pumps
+        self._writers -= {writer, there_writer}
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -2,7 +2,8 @@
 
 Settings come from NOUS_...; the embedder is the zero-cost one unless NOUS_EMBEDDER says openai, the mind the offline one unless
 NOUS_MIND says claude. Two faults can be built in by what an event says: a content with KILL_ME ends the process with kill -9 while it is
-thought about, one with FAIL_ME raises.
+thought about, one with FAIL_ME raises. Waits that are no setting can be shortened: NOUS_TEST_UNANSWERED_S, after which the sweep looks for
+what Redis lost, and NOUS_TEST_MIND_WAIT_S, after which a mind that did not answer is asked again.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from nous.settings import Settings
 from providers import embedder, mind
 from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
-from workers.runtime import app
+from workers.runtime import app, asking, streams, sweep
 from workers.runtime.worker import Kit, Worker
 
 KILL = "KILL_ME"
@@ -46,6 +48,7 @@ def faulty(worker: Worker[Any, Any]) -> Worker[Any, Any]:
 
 async def main(names: Sequence[str]) -> None:
     settings = Settings()
+    _hasten()
     log.configure(log_format="json", level=settings.log_level)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -54,11 +57,20 @@ async def main(names: Sequence[str]) -> None:
     asked = mind(settings) if settings.mind == "claude" else OfflineMind()
     chosen = embedder(settings) if settings.embedder == "openai" else ZeroEmbedder()
     async with app.kit(settings, settings.database_url or "", chosen, asked) as kit:
-        await app.Process([faulty(table[name]) for name in names], kit, settings.redis_url or "").run(stop)
+        chosen_workers = [faulty(table[name]) for name in names if name != streams.ARCHIVIST]
+        await app.Process(chosen_workers, kit, settings.redis_url or "", archives=streams.ARCHIVIST in names).run(stop)
+
+
+def _hasten() -> None:
+    """Shorten what is waited for, if that is asked."""
+    if unanswered := os.environ.get("NOUS_TEST_UNANSWERED_S"):
+        sweep.UNANSWERED_AFTER = timedelta(seconds=float(unanswered))
+    if wait := os.environ.get("NOUS_TEST_MIND_WAIT_S"):
+        asking.WAIT_FOR_AN_OUTAGE = asking.WAIT_FOR_SENSE = timedelta(seconds=float(wait))
 
 
 def run(names: Sequence[str], environment: Mapping[str, str], log_file: Path) -> None:
-    """Be a replica of these workers until told to stop."""
+    """Be a replica of these workers, of which the archivist may be one, until told to stop."""
     _as(environment, log_file)
     asyncio.run(main(names))
 

@@ -251,7 +251,7 @@ async def test_an_entry_id_of_the_future_dates_nothing_later_than_the_readers_ti
 
 async def test_a_taken_over_entry_is_worked_alone_and_one_still_in_flight_here_is_not_taken_over(actor: Actor) -> None:
     mine, *_ = entries = await actor.publish("mine", "left behind")
-    actor.life.in_flight.add(mine.entry_id)
+    actor.life.in_flight[mine.entry_id] += 1
 
     async def taken() -> int:
         return await actor.alone.take_over()
@@ -315,7 +315,7 @@ async def test_a_redis_that_is_full_is_an_outage_also_for_a_pipeline(redis: Redi
     await redis.config_set("maxmemory", "1")
     try:
         with pytest.raises(Outage):
-            await streams.append(redis, [("fact_stored", b"{}")])
+            await streams.append(redis, [("fact_stored", "a", b"{}")])
         with pytest.raises(Outage):
             await streams.park(redis, "fact_learned", "deduplicator", {"data": b"{}"}, None)
     finally:

@@ -25,7 +25,7 @@ from providers.mind import Mind
 from store import embedders
 from store.database import Database
 
-from . import record, streams
+from . import parked, record, streams
 from .archivist import Archivist
 from .host import Host, broker
 from .life import Life
@@ -35,6 +35,7 @@ from .turns import Turn
 from .worker import Kit, Worker
 
 SWEEP_EVERY_S = 5.0
+TIDY_EVERY_S = 300.0
 LOOK_AGAIN_S = 1.0  # after something was away
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class Process:
         """`archives`, the archivist is one of them."""
         self.kit = kit
         self.chores = chores
-        self.redis = streams.connect(redis_url)
+        self.redis = streams.connect(redis_url, partitions=kit.settings.stream_partitions)
         self.consumer = f"{socket.gethostname()}-{os.getpid()}-{str(ids.new())[:8]}"
         self.broker = broker(redis_url, graceful_s=kit.settings.graceful_s)
         self.failure: Misconfigured | None = None
@@ -74,7 +75,9 @@ class Process:
         asked = asyncio.create_task(stop.wait())
         asked.add_done_callback(lambda _: self.must_stop.set())
         sweeping = Chore(lambda: sweep(self.kit.database, self.redis, workers.consumers()), SWEEP_EVERY_S, "sweep")
-        tasks = [asyncio.create_task(self._guarded(partial(self._do, chore), chore.name)) for chore in (sweeping, *self.chores)]
+        tidying = Chore(self._tidy, TIDY_EVERY_S, "tidy")
+        chores = (sweeping, tidying, *self.chores)
+        tasks = [asyncio.create_task(self._guarded(partial(self._do, chore), chore.name)) for chore in chores]
         tasks += [
             asyncio.create_task(self._guarded(loop, f"{host.life.worker.name}.{loop.__name__}"))
             for host in self.hosts
@@ -129,6 +132,12 @@ class Process:
     async def _do(self, chore: Chore) -> None:
         await chore.do()
         await stopped_within(chore.every_s, self.must_stop)
+
+    async def _tidy(self) -> None:
+        """Remove parked entries that nobody needs any more."""
+        for stream in workers.consumers():
+            if gone := await parked.tidy(self.kit.database, self.redis, stream):
+                log.info("parked.tidied", stream=stream, entries=gone)
 
     async def _stop(self, loops: Sequence[asyncio.Task[None]]) -> None:
         """Everything in flight has the graceful time, all of it together; what is not finished then is left to another replica."""

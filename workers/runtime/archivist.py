@@ -8,6 +8,7 @@ row, and the row is its receipt. One reads all streams with one command; any num
 """
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ import structlog
 from redis.asyncio import Redis
 
 import events
-from events import Event, MalformedEvent
+from events import Event, MalformedEvent, partitions
 from nous import clock
 from store import archive
 from store.archive import Archived
@@ -28,7 +29,8 @@ from .sweep import Consumers
 from .worker import Kit
 
 DOES = "Keep every event of every stream, raw, and let the streams forget what everybody has passed."
-PAGE = 500  # entries of each stream
+PAGE = 500  # entries of each key, and fewer where streams are spread over many
+PAGE_AT_LEAST = 50
 BYTES_AT_ONCE = 8 * 1024 * 1024
 BLOCK_MS = 1_000
 TRIM_EVERY_S = 5.0
@@ -46,13 +48,15 @@ class Archivist:
         self.consumer = consumer
         self.consumers = consumers
         self.stopping = asyncio.Event()
+        self.keys: Sequence[str] = ()
         self.has_groups = False
+        self.looked_at = float("-inf")
 
     async def read(self) -> None:
         """Keep the next page of every stream. Raises Outage."""
         await self._ensure_groups()
         try:
-            found = await streams.read(self.redis, streams.ARCHIVIST, self.consumer, list(events.CATALOGUE), count=PAGE, block_ms=BLOCK_MS)
+            found = await streams.read(self.redis, streams.ARCHIVIST, self.consumer, self.keys, count=self._page, block_ms=BLOCK_MS)
         except streams.GroupLost:
             self.has_groups = False
             return
@@ -80,10 +84,18 @@ class Archivist:
         await stopped_within(TRIM_EVERY_S, self.stopping)
 
     async def _ensure_groups(self) -> None:
-        if not self.has_groups:
-            for stream in events.CATALOGUE:
-                await streams.ensure_group(self.redis, stream, streams.ARCHIVIST)
-            self.has_groups = True
+        """A group in every key, looked for again now and then: somebody may spread streams further at any time."""
+        if self.has_groups and time.monotonic() < self.looked_at + streams.SPREAD_LOOKED_AT_S:
+            return
+        spread = await streams.spread(self.redis)
+        keys = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
+        if not self.has_groups or len(keys) > len(self.keys):
+            await streams.ensure_groups(self.redis, keys, streams.ARCHIVIST)
+        self.keys, self.has_groups, self.looked_at = keys, True, time.monotonic()
+
+    @property
+    def _page(self) -> int:
+        return max(PAGE * len(events.CATALOGUE) // max(len(self.keys), 1), PAGE_AT_LEAST)
 
 
 def archived(kind: type[Event], entry: Entry) -> Archived:

@@ -19,8 +19,9 @@ from redis import exceptions
 from redis.asyncio import Redis
 
 import events
-from events import MalformedEvent, body_of
+from events import MalformedEvent, body_of, partitions
 
+from . import servers, streams
 from .streams import PARKED_SUFFIX, Entry, reachable
 
 ENTRIES_AT_ONCE = 500
@@ -121,7 +122,9 @@ async def now_ms(redis: Redis) -> int:
 
 async def _streams(redis: Redis) -> list[str]:
     """Every stream of ours that is there, with what is parked of it."""
-    names = [one for stream in events.CATALOGUE for one in (stream, stream + PARKED_SUFFIX)]
+    spread = await streams.spread(redis)
+    keys = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
+    names = [name for key in keys for name in (key, key + PARKED_SUFFIX)]
     async with reachable():
         return [name for name in names if await redis.exists(name)]
 
@@ -140,15 +143,20 @@ async def _entries(redis: Redis, stream: str) -> AsyncIterator[Entry]:
 
 def _is_meant(stream: str, entry: Entry, meant: Meant) -> bool:
     agent, event_id = _whose(stream, entry)
-    return meant(stream.removesuffix(PARKED_SUFFIX), agent, event_id, entry.entry_id)
+    return meant(_logical(stream), agent, event_id, entry.entry_id)
 
 
 def _whose(stream: str, entry: Entry) -> tuple[str, str]:
     """(agent, event id) of an entry, as its worker would read it, or as it was parked."""
     if stream.endswith(PARKED_SUFFIX):
         return _text(entry.fields, b"agent_id"), _text(entry.fields, b"event_id")
-    kind = events.CATALOGUE.get(stream)
-    return events.identity(kind, entry.fields, entry.entry_id) if kind else ("", "")
+    kind = events.CATALOGUE.get(_logical(stream))
+    return events.identity(kind, entry.fields, partitions.named(stream, entry.entry_id)) if kind else ("", "")
+
+
+def _logical(key: str) -> str:
+    """The stream that a key is part of, or what is parked of it."""
+    return partitions.stream_of(key.removesuffix(PARKED_SUFFIX))
 
 
 async def _free(redis: Redis, stream: str, entries: Sequence[Entry], held: list[Held]) -> list[Entry]:
@@ -179,7 +187,7 @@ async def _delete(redis: Redis, stream: str, entries: Sequence[Entry], rewritten
     entries = [entry for entry in entries if kept[entry.entry_id] is None or kept[entry.entry_id] != entry.fields.get(b"data")]
     for start in range(0, len(entries), ENTRIES_AT_ONCE):
         some = entries[start : start + ENTRIES_AT_ONCE]
-        async with reachable(), redis.pipeline(transaction=True) as pipeline:
+        async with reachable(), redis.pipeline(transaction=not servers.is_cluster(redis)) as pipeline:
             for entry in some:
                 if (said := kept[entry.entry_id]) is not None:
                     pipeline.xadd(stream, {**entry.fields, b"data": said})  # type: ignore[dict-item]  # bytes are well
@@ -193,7 +201,7 @@ async def _made_anew(redis: Redis) -> None:
     for stream in await _streams(redis):
         async with reachable():
             if await redis.xlen(stream):
-                await redis.eval(_ANEW, 2, stream, f"{{{stream}}}.anew")
+                await redis.eval(_ANEW, 2, stream, f"{stream if '{' in stream else f'{{{stream}}}'}.anew")
 
 
 # In one step, so that nobody reads or adds meanwhile; about 0.4 s for 100,000 entries. Whoever waits for the stream goes on waiting.
@@ -248,7 +256,7 @@ def _kept(stream: str, entry: Entry, rewritten: Rewritten) -> bytes | None:
     if not stream.endswith(PARKED_SUFFIX):
         return None
     with suppress(MalformedEvent):
-        return rewritten(stream.removesuffix(PARKED_SUFFIX), _text(entry.fields, b"event_id"), body_of(entry.fields))
+        return rewritten(_logical(stream), _text(entry.fields, b"event_id"), body_of(entry.fields))
     return None
 
 

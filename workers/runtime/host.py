@@ -1,24 +1,26 @@
 """One worker in one process: FastStream reads its stream, pages are worked a few at a time, four small loops keep it going.
 
-FastStream subscriber ─▶ accept ─▶ pages in flight (bounded) ─▶ Life.work
-watch      a lost group is created again and read from the beginning; receipts make that harmless
+the keys of its stream ─▶ FastStream subscriber ─▶ accept ─▶ pages in flight (bounded) ─▶ Life.work
+                            one for all keys of one server; one for each key of a cluster, where they are on several
+watch      a lost group is created again and read from the beginning, receipts make that harmless; new partitions are read too
 reclaim    what a dead replica left pending is set aside
 retry      what is set aside is worked alone, when it is due
 resume     what waits for a mind is worked in pages, when it is due
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import structlog
 from faststream import AckPolicy
-from faststream.redis import RedisBroker, StreamSub
+from faststream.redis import RedisBroker, RedisClusterBroker, StreamSub
 from faststream.redis.message import FAKE_CONSUMER, RedisBatchStreamMessage
 
+from events import partitions
 from nous.errors import Misconfigured, Outage
 
-from . import streams
+from . import servers, streams
 from .alone import Alone
 from .life import Life
 from .patience import stopped_within
@@ -48,13 +50,24 @@ class Host:
         self.rounds = 0
         self.was_away = False
         self.was_reading = False
-        self.subscriber = subscribe(redis_broker, life.worker, self.accept, consumer=life.consumer, page=life.page)
+        self.keys: list[str] = []
+        self.looked_at = float("-inf")
+        self.subscribers: dict[str, Any] = {}
 
     async def accept(self, entries: list[Entry]) -> None:
-        """Take a page, and return when there is room for the next: nothing is ever fetched and left unstarted."""
-        task = asyncio.create_task(self._work(entries))
-        self.pages.add(task)
-        task.add_done_callback(self.pages.discard)
+        """Take what was fetched, page by page, and return when there is room for more. What is not started yet is kept from others."""
+        size = self.life.page
+        async with self.life.kept_ours(entries[size:]):
+            for start in range(0, len(entries), size):
+                await self._room()
+                if start and self.life.stopping.is_set():
+                    return
+                task = asyncio.create_task(self._work(entries[start : start + size]))
+                self.pages.add(task)
+                task.add_done_callback(self.pages.discard)
+        await self._room()
+
+    async def _room(self) -> None:
         while len(self.pages) >= self.life.pages_in_flight:
             await asyncio.wait(self.pages, return_when=asyncio.FIRST_COMPLETED)
 
@@ -67,31 +80,48 @@ class Host:
             self.life.log.exception("page.failed", entries=len(entries), next="left pending; each is worked alone after the claim time")
 
     async def watch(self) -> None:
-        """Start the subscriber, and start it again when FastStream has stopped it because its group was lost."""
-        if not self._is_consuming():
-            is_new = await streams.ensure_group(self.life.redis, self.life.stream, self.life.worker.name)
-            if is_new and self.was_reading:
-                then = "created again and read from the beginning; receipts skip what was done"
-                self.life.log.warning("group.lost", stream=self.life.stream, group=self.life.worker.name, next=then)
-            await self._start_reading()
-            self.was_reading = True
+        """Read every key of the stream, and start again when FastStream has stopped because a group was lost."""
+        await self._look_for_keys()
+        for subscriber in self.subscribers.values():
+            if not _is_consuming(subscriber):
+                await self._start_reading(subscriber)
+        self.was_reading = True
         await self._pause(WATCH_EVERY_S)
 
-    async def _start_reading(self) -> None:
+    async def _look_for_keys(self) -> None:
+        """Now and then: somebody may spread the streams further at any time."""
+        if self.keys and asyncio.get_running_loop().time() < self.looked_at + streams.SPREAD_LOOKED_AT_S:
+            return
+        await streams.tell_spread(self.life.redis)
+        keys = await streams.keys(self.life.redis, self.life.stream)
+        new = [key for key in keys if key not in self.keys]
+        await streams.ensure_groups(self.life.redis, new, self.life.worker.name)
+        self.keys += new
+        self.looked_at = asyncio.get_running_loop().time()
+        for key in new if servers.is_cluster(self.life.redis) else keys[:1]:
+            if key not in self.subscribers:
+                self.subscribers[key] = self._subscriber(key)
+
+    def _subscriber(self, key: str) -> Any:
+        life = self.life
+        made = subscribe(self.broker, life.worker, self.accept, consumer=life.consumer, page=life.page, key=key)
+        if not servers.is_cluster(life.redis):
+            _read_together(made, life, self.keys)
+        return made
+
+    async def _start_reading(self, subscriber: Any) -> None:
+        is_new = await streams.ensure_groups(self.life.redis, self.keys, self.life.worker.name)
+        if is_new and self.was_reading:
+            then = "created again and read from the beginning; receipts skip what was done"
+            self.life.log.warning("group.lost", stream=self.life.stream, group=self.life.worker.name, next=then)
         try:
             async with streams.reachable():
                 await self.broker.connect()
-                await self.subscriber.start()
+                await subscriber.start()
                 if self.life.stopping.is_set():  # the stop came meanwhile, and found nothing to stop yet
-                    await self._stop_reading()
+                    await _stop_reading(subscriber)
         except TimeoutError as error:
             raise Outage("Redis", "it did not answer the first read in time") from error
-
-    async def _stop_reading(self) -> None:
-        """Stop the subscriber, and wait for its reading to end: a connection that it is still making would outlive the pool."""
-        reading = list(self.subscriber.tasks)
-        await self.subscriber.stop()
-        await asyncio.gather(*reading, return_exceptions=True)
 
     async def reclaim(self) -> None:
         """Take over what dead replicas left."""
@@ -124,7 +154,7 @@ class Host:
     async def finish(self) -> None:
         """Fetch no more, and finish the pages in flight; what waits for something that is away stays pending."""
         self.life.stopping.set()
-        await self._stop_reading()
+        await asyncio.gather(*map(_stop_reading, self.subscribers.values()))
         if self.pages:
             await asyncio.wait(self.pages)
 
@@ -152,22 +182,29 @@ class Host:
     async def _pause(self, seconds: float) -> None:
         await stopped_within(seconds, self.life.stopping)
 
-    def _is_consuming(self) -> bool:
-        return self.subscriber.running and any(not task.done() for task in self.subscriber.tasks)
-
 
 def broker(redis_url: str, *, graceful_s: float) -> RedisBroker:
-    """FastStream's broker, set up to survive a restart of Redis and to leave bodies alone."""
-    return RedisBroker(redis_url, graceful_timeout=graceful_s, apply_types=False, logger=BrokerLog(), **streams.connection_options())
+    """FastStream's broker, set up to survive a restart of Redis or a failover and to leave bodies alone. Raises ValueError for no URL."""
+    settings: dict[str, Any] = {"graceful_timeout": graceful_s, "apply_types": False, "logger": BrokerLog(), **servers.options()}
+    if not servers.is_cluster_url(redis_url):
+        return RedisBroker(redis_url, **settings)
+    first, others = servers.first_and_others(redis_url)
+    return RedisClusterBroker(first, startup_nodes=others, max_connections=servers.CONNECTIONS_AT_MOST, **settings)
 
 
 def subscribe(
-    redis_broker: RedisBroker, worker: Worker[Any, Any], handle: Callable[[list[Entry]], Awaitable[None]], *, consumer: str, page: int
+    redis_broker: RedisBroker,
+    worker: Worker[Any, Any],
+    handle: Callable[[list[Entry]], Awaitable[None]],
+    *,
+    consumer: str,
+    page: int,
+    key: str | None = None,
 ) -> Any:
-    """A batch subscriber that hands over raw entries and acknowledges nothing by itself."""
+    """A batch subscriber of a key, or of the stream, that hands over raw entries and acknowledges nothing by itself."""
     subscriber = redis_broker.subscriber(
         stream=StreamSub(
-            worker.on.stream,
+            key or worker.on.stream,
             group=worker.name,
             consumer=consumer,
             batch=True,
@@ -178,16 +215,55 @@ def subscribe(
         no_reply=True,
         parser=_parse,
         decoder=_decode,
-        title=f"{worker.on.stream}:{worker.name}",
+        title=f"{key or worker.on.stream}:{worker.name}",
         description=worker.does,
     )
     subscriber(handle)
     return subscriber
 
 
+def _read_together(subscriber: Any, life: Life, keys: Sequence[str]) -> None:
+    """Have a subscriber read all of these keys with its one command, as they are at the time: one connection waits for them all.
+
+    Of each key it takes its part of a page, counted by how many keys had something the last time.
+    """
+    busy = 1
+
+    async def read(*, count: int, block: int, **_: object) -> list[tuple[bytes, list[tuple[bytes, Any]]]]:
+        nonlocal busy
+        part = max(count // busy, 1)
+        found = await subscriber._client.xreadgroup(life.worker.name, life.consumer, dict.fromkeys(keys, ">"), count=part, block=block)
+        busy = max(len(found or ()), 1)
+        entries = [(_named(key, entry_id), fields) for key, some in found or () for entry_id, fields in some]
+        return [(life.stream.encode(), sorted(entries, key=_age))] if entries else []
+
+    subscriber._xreadgroup = read  # FastStream's own reads one stream
+
+
+def _age(entry: tuple[bytes, Any]) -> tuple[int, int]:
+    milliseconds, _, sequence = entry[0].partition(b"@")[0].partition(b"-")
+    return int(milliseconds), int(sequence)
+
+
+def _named(key: bytes, entry_id: bytes) -> bytes:
+    return partitions.named(key.decode(), entry_id.decode()).encode()
+
+
+def _is_consuming(subscriber: Any) -> bool:
+    return subscriber.running and any(not task.done() for task in subscriber.tasks)
+
+
+async def _stop_reading(subscriber: Any) -> None:
+    """Stop a subscriber, and wait for its reading to end: a connection that it is still making would outlive the pool."""
+    reading = list(subscriber.tasks)
+    await subscriber.stop()
+    await asyncio.gather(*reading, return_exceptions=True)
+
+
 async def _parse(message: dict[str, Any]) -> RedisBatchStreamMessage:
     """FastStream would parse the whole batch as one JSON list and fail it as one; each entry is decoded by itself instead."""
-    entries = [Entry(entry_id.decode(), fields) for entry_id, fields in zip(message["message_ids"], message["data"], strict=True)]
+    ids = (partitions.named(message["channel"], entry_id.decode()) for entry_id in message["message_ids"])
+    entries = [Entry(entry_id, fields) for entry_id, fields in zip(ids, message["data"], strict=True)]
     return RedisBatchStreamMessage(raw_message=message, body=entries, consumer=FAKE_CONSUMER, group=None)
 
 

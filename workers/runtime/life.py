@@ -13,6 +13,7 @@ only the event at fault pays for it. While something outside is away the page wa
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -55,7 +56,7 @@ class Life:
         self.stream = worker.on.stream
         self.parking = Parking(worker, kit.database, redis)
         self.stopping = asyncio.Event()
-        self.in_flight: set[str] = set()
+        self.in_flight: Counter[str] = Counter()
         self.stirred_at = time.monotonic()
         self.log = log.bind(worker=worker.name)
 
@@ -64,7 +65,7 @@ class Life:
     async def work(self, entries: Sequence[Entry]) -> None:
         """Work a page to its end, waiting out what is away; leaves it pending only when stopped while waiting."""
         deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
-        async with self._kept_ours(entries):
+        async with self.kept_ours(entries):
             for entry, error in malformed:
                 await self._through_outages(partial(self.parking.malformed, entry, error))
             await self._through_outages(partial(self._work, deliveries))
@@ -214,16 +215,19 @@ class Life:
     # ── holding on ────────────────────────────────────────────────────────────────────────────────────────
 
     @asynccontextmanager
-    async def _kept_ours(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
-        """Keep these entries from being taken over while this process lives."""
+    async def kept_ours(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
+        """Keep these entries from being taken over, for the block, while this process lives."""
+        if not entries:
+            yield
+            return
         ids = [entry.entry_id for entry in entries]
         renew = partial(streams.renew, self.redis, self.stream, self.worker.name, self.consumer, ids)
-        self.in_flight |= set(ids)
+        self.in_flight.update(ids)
         try:
             async with repeating(renew, every_s=self.heartbeat_s, log=self.log):
                 yield
         finally:
-            self.in_flight -= set(ids)
+            self.in_flight -= Counter(ids)
 
     @property
     def heartbeat_s(self) -> float:

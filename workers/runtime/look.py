@@ -9,12 +9,14 @@ Two looks in a row that find nothing to do are "settled". A look changes nothing
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from redis.asyncio import Redis
 
+import events
 import workers
+from events import partitions
 from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
@@ -23,7 +25,8 @@ from store.database import Database
 
 from . import streams
 from .host import RECLAIMS_PER_CLAIM_TIME
-from .streams import Consumer
+from .retention import Kept
+from .streams import Consumer, GroupState
 
 LOOK_S = 0.1
 LOOK_CAP_S = 0.5
@@ -37,6 +40,7 @@ class Standing:
     Of those that wait, `unadjudicated` wait for a mind. `seen_s` is how long ago a replica of it was heard of; None when none ever was.
     `held` of the pending are with replicas that are silent; all of these are taken over within `until_taken_s`, if another is alive.
     `oldest_s` is how long ago the oldest of the pending was published; `settled` counts what its group has acknowledged, if that is known.
+    `replicas` are alive.
     """
 
     worker: str
@@ -53,6 +57,7 @@ class Standing:
     unadjudicated: int = 0
     oldest_s: float | None = None
     settled: int | None = None
+    replicas: int = 0
 
     @property
     def is_through(self) -> bool:
@@ -69,22 +74,29 @@ class Standing:
         return f"{self.worker}: {', '.join(left)}{f' ({self.waits_for})' if self.waits_for else ''}{nobody}"
 
 
+ALL_STREAMS = "(all streams)"
+NOBODY = Standing(streams.ARCHIVIST, ALL_STREAMS, 0, 0, 0, 0, None, None, is_alive=False)
+
+
 @dataclass(frozen=True)
 class Look:
-    """Every worker at one moment, and how many derived events Redis does not have yet.
+    """Every worker at one moment, the archivist, and how many derived events Redis does not have yet.
 
-    `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about.
+    `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about; `streams`
+    says what each stream holds and who holds it back. The last two are dear, and are there only where they were looked at too.
     """
 
     workers: tuple[Standing, ...]
     outbox: int
     mind: str | None = None
     unsure: int = 0
+    archivist: Standing = NOBODY
+    streams: Sequence[Kept] = ()
 
     @property
     def is_settled(self) -> bool:
-        """Everything published so far has had its effect."""
-        return not self.outbox and all(one.is_through for one in self.workers)
+        """Everything published so far has had its effect, and is in the archive if an archivist runs."""
+        return not self.outbox and all(one.is_through for one in self._waited_for)
 
     @property
     def unadjudicated(self) -> int:
@@ -93,7 +105,7 @@ class Look:
 
     def left(self) -> list[str]:
         """What is not settled yet, a sentence each."""
-        open_ = [str(one) for one in self.workers if not one.is_through]
+        open_ = [str(one) for one in self._waited_for if not one.is_through]
         return [*open_, f"outbox: {self.outbox:,} event{'' if self.outbox == 1 else 's'} to publish"] if self.outbox else open_
 
     def as_data(self) -> dict[str, object]:
@@ -104,45 +116,84 @@ class Look:
             "unadjudicated": self.unadjudicated,
             "unsure": self.unsure,
             "workers": [asdict(one) for one in self.workers],
+            "archivist": asdict(self.archivist),
+            **({"streams": [asdict(one) for one in self.streams]} if self.streams else {}),
         }
+
+    @property
+    def _waited_for(self) -> Sequence[Standing]:
+        return (*self.workers, self.archivist) if self.archivist.is_alive else self.workers
 
 
 async def look(settings: Settings, database: Database, redis: Redis) -> Look:
     """Redis first, then Postgres: what moves from one to the other meanwhile is seen at least once. Raises Outage and Contended."""
-    states = [
-        (
-            worker,
-            await streams.group_state(redis, worker.on.stream, name),
-            await streams.consumers(redis, worker.on.stream, name),
-            await streams.oldest_pending(redis, worker.on.stream, name),
-        )
-        for name, worker in workers.table().items()
-    ]
+    groups = await _groups(redis)
     async with database.overview() as db:
         waiting, parked, unpublished = await retries.waiting(db), await receipts.parked_counts(db), await outbox.count_unpublished(db)
         for_a_mind = await retries.for_a_mind(db)
     return Look(
         workers=tuple(
-            Standing(
-                worker=worker.name,
-                stream=worker.on.stream,
-                lag=state.lag,
-                pending=state.pending,
+            replace(
+                _standing(settings, worker.name, worker.on.stream, groups[worker.name]),
                 retrying=waiting[worker.name].count if worker.name in waiting else 0,
                 parked=parked.get(worker.name, 0),
                 waits_for=waiting[worker.name].reason if worker.name in waiting else None,
-                seen_s=(seen_s := min((one.idle_s for one in replicas), default=None)),
-                is_alive=seen_s is not None and seen_s < silent_after_s(settings),
-                held=sum(one.pending for one in _silent(settings, replicas)),
-                until_taken_s=_until_taken_s(settings, replicas),
                 unadjudicated=for_a_mind[worker.name].count if worker.name in for_a_mind else 0,
-                oldest_s=_age_s(oldest),
-                settled=state.settled,
             )
-            for worker, state, replicas, oldest in states
+            for worker in workers.table().values()
         ),
         outbox=unpublished,
         mind=next((one.reason for one in for_a_mind.values()), None),
+        archivist=_standing(settings, streams.ARCHIVIST, ALL_STREAMS, groups[streams.ARCHIVIST]),
+    )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What Redis says of a group: how far it is, its replicas, and the id of the oldest entry that is pending."""
+
+    state: GroupState
+    replicas: Sequence[Consumer]
+    oldest: str | None
+
+
+async def _groups(redis: Redis) -> dict[str, _Seen]:
+    """The group of every worker and of the archivist, in a few round trips however many there are."""
+    spread = await streams.spread(redis)
+    reads = {name: partitions.keys(worker.on.stream, spread) for name, worker in workers.table().items()}
+    reads[streams.ARCHIVIST] = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
+    keys = await streams.positions(redis, reads[streams.ARCHIVIST])
+    there = [(key, name) for name, read in reads.items() for key in read if name in keys[key].groups]
+    replicas = await streams.replicas(redis, there)
+    oldest = await streams.oldest_pending(redis, [(key, name) for key, name in there if keys[key].groups[name].pending])
+    return {
+        name: _Seen(
+            state=streams.state_of([keys[key] for key in read], name),
+            replicas=streams.together(one for key in read for one in replicas.get((key, name), ())),
+            oldest=min((oldest[key, name] for key in read if (key, name) in oldest), key=_milliseconds, default=None),
+        )
+        for name, read in reads.items()
+    }
+
+
+def _standing(settings: Settings, name: str, stream: str, seen: _Seen) -> Standing:
+    """What Redis alone knows of a worker."""
+    seen_s = min((one.idle_s for one in seen.replicas), default=None)
+    return Standing(
+        worker=name,
+        stream=stream,
+        lag=seen.state.lag,
+        pending=seen.state.pending,
+        retrying=0,
+        parked=0,
+        waits_for=None,
+        seen_s=seen_s,
+        is_alive=seen_s is not None and seen_s < silent_after_s(settings),
+        held=sum(one.pending for one in _silent(settings, seen.replicas)),
+        until_taken_s=_until_taken_s(settings, seen.replicas),
+        oldest_s=_age_s(seen.oldest),
+        settled=seen.state.settled,
+        replicas=sum(one.idle_s < silent_after_s(settings) for one in seen.replicas),
     )
 
 
@@ -186,16 +237,20 @@ async def settled(
         pause_s = min(pause_s * 1.3, LOOK_CAP_S)
 
 
-def _silent(settings: Settings, replicas: list[Consumer]) -> list[Consumer]:
+def _silent(settings: Settings, replicas: Sequence[Consumer]) -> list[Consumer]:
     """Replicas that hold entries and are not heard of."""
     return [one for one in replicas if one.pending and one.idle_s > silent_after_s(settings)]
 
 
-def _until_taken_s(settings: Settings, replicas: list[Consumer]) -> float:
+def _until_taken_s(settings: Settings, replicas: Sequence[Consumer]) -> float:
     """The longest it takes until a living replica has all that silent ones hold; 0 when they hold nothing."""
     waits_s = [max(settings.claim_after_s - one.idle_s, 0) for one in _silent(settings, replicas)]
     return max(waits_s) + settings.claim_after_s / RECLAIMS_PER_CLAIM_TIME if waits_s else 0.0
 
 
 def _age_s(entry_id: str | None) -> float | None:
-    return max(clock.now().timestamp() - int(entry_id.partition("-")[0]) / 1000, 0.0) if entry_id else None
+    return max(clock.now().timestamp() - _milliseconds(entry_id) / 1000, 0.0) if entry_id else None
+
+
+def _milliseconds(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])

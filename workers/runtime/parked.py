@@ -14,7 +14,6 @@ effect: what has changed since it was looked at is left alone.
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from redis.asyncio import Redis
 
@@ -70,13 +69,13 @@ class Entries:
         self._found: dict[str, dict[Delivery, list[str]]] = {}
 
     async def of(self, one: Parked) -> list[str]:
-        """The entry ids of a delivery: none, one, or one too many after a crash. Raises Outage."""
+        """The ids of its entries in the parked stream: none, one, or one too many after a crash. Raises Outage."""
         return (await self.of_stream(one.stream)).get((one.worker, *one.key), [])
 
     async def of_stream(self, stream: str) -> dict[Delivery, list[str]]:
         """Every entry id by its delivery. Raises Outage."""
         if stream not in self._found:
-            self._found[stream] = await self._read_through(stream + streams.PARKED_SUFFIX)
+            self._found[stream] = await self._read_through(stream)
         return self._found[stream]
 
     async def remove(self, ones: Collection[Parked]) -> None:
@@ -85,16 +84,14 @@ class Entries:
         for one in ones:
             gone.setdefault(one.stream, []).extend(await self.of(one))
         for stream, entry_ids in gone.items():
-            await delete(self._redis, stream, entry_ids)
+            await streams.unpark(self._redis, stream, entry_ids)
 
     async def body(self, one: Parked, db: Database) -> Body | None:
         """The body of a delivery, from wherever it still is. Raises Outage and Contended."""
-        parked_in = one.stream + streams.PARKED_SUFFIX
-        for stream, entry_id in [*((parked_in, entry_id) for entry_id in await self.of(one)), (one.stream, one.entry_id)]:
-            async with streams.reachable():
-                found: Any = await self._redis.xrange(stream, entry_id, entry_id)
-            for _, fields in found:
-                return Body(_unwrapped(kept_body(fields)), f"{stream} {entry_id}")
+        for is_parked, entry_id in [*((True, entry_id) for entry_id in await self.of(one)), (False, one.entry_id)]:
+            if fields := await streams.at(self._redis, one.stream, entry_id, is_parked=is_parked):
+                suffix = streams.PARKED_SUFFIX if is_parked else ""
+                return Body(_unwrapped(kept_body(fields)), f"{one.stream}{suffix} {entry_id}")
         async with db.read([one.agent_id]) as session:
             kept = [row for row in await archive.of_event(session, *one.key) if row.stream == one.stream]
         for row in sorted(kept, key=lambda row: row.entry_id != one.entry_id):
@@ -103,16 +100,11 @@ class Entries:
 
     async def _read_through(self, stream: str) -> dict[Delivery, list[str]]:
         found: dict[Delivery, list[str]] = {}
-        after = "-"
-        while True:
-            async with streams.reachable():
-                page: Any = await self._redis.xrange(stream, min=after, count=AT_ONCE)
-            for entry_id, fields in page:
-                worker, agent, event = (fields.get(name, b"").decode(errors="replace") for name in (b"worker", b"agent_id", b"event_id"))
-                found.setdefault((worker, agent, event), []).append(entry_id.decode())
-            if len(page) < AT_ONCE:
-                return found
-            after = f"({page[-1][0].decode()}"
+        async for page in streams.parked(self._redis, stream, at_once=AT_ONCE):
+            for entry in page:
+                worker, agent, event = (_text(entry, name) for name in (b"worker", b"agent_id", b"event_id"))
+                found.setdefault((worker, agent, event), []).append(entry.entry_id)
+        return found
 
 
 async def retry(database: Database, redis: Redis, ones: Sequence[Parked]) -> AsyncIterator[Outcome]:
@@ -167,15 +159,8 @@ async def tidy(database: Database, redis: Redis, stream: str) -> int:
         async with database.read({agent for agent, _ in keys}) as db:
             settled = await receipts.settled(db, worker, keys)
         gone += [entry_id for key in settled for entry_id in found[(worker, *key)]]
-    await delete(redis, stream, gone)
+    await streams.unpark(redis, stream, gone)
     return len(gone)
-
-
-async def delete(redis: Redis, stream: str, entry_ids: Sequence[str]) -> None:
-    """Remove entries of `<stream>.parked`. Raises Outage."""
-    if entry_ids:
-        async with streams.reachable():
-            await redis.xdel(stream + streams.PARKED_SUFFIX, *entry_ids)
 
 
 async def _pages(database: Database, entries: Entries, ones: Sequence[Parked]) -> AsyncIterator[dict[Parked, Body | None]]:
@@ -230,6 +215,10 @@ def _renamed(old: Receipt, event: Event) -> Receipt:
         recorded_at=clock.now(),
         evidence={"became": {"agent_id": event.agent_id, "event_id": event.event_id}},
     )
+
+
+def _text(entry: Entry, name: bytes) -> str:
+    return entry.fields.get(name, b"").decode(errors="replace")
 
 
 def _unwrapped(body: bytes) -> bytes:

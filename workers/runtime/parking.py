@@ -71,7 +71,7 @@ class Parking:
         self, body: bytes, key: receipts.Key, entry_id: str, reason: str, *, attempts: int, acknowledge: bool = False
     ) -> None:
         fields = record.parked_fields(self._worker, body, key, entry_id, reason, attempts=attempts, now=clock.now())
-        await streams.park(self._redis, self._stream, self._worker.name, fields, entry_id if acknowledge else None)
+        await streams.park(self._redis, self._stream, self._worker.name, fields, entry_id, is_settled=acknowledge)
         outcomes.parked(self._worker.name, self._stream, key, entry_id, body, reason)
         name = parked.handle(self._worker.name, key)
         log.error(

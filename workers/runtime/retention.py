@@ -8,12 +8,13 @@ The archivist is one of the groups, so what it has not kept is never trimmed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from redis.asyncio import Redis
 
 import events
+from events import partitions
 
 from . import streams
 
@@ -36,14 +37,29 @@ class Kept:
     held_s: float
 
 
+@dataclass(frozen=True)
+class Group:
+    """A group of a stream. `heard_s` is since one of its replicas last spoke, None when it never had one.
+
+    `holds` counts the entries that every other group has passed: what would be trimmed, in time, without this one.
+    """
+
+    stream: str
+    name: str
+    lag: int
+    pending: int
+    heard_s: float | None
+    holds: int
+
+
 async def trim(redis: Redis, consumers: Mapping[str, Sequence[str]], *, keep_s: float) -> int:
     """Forget what every group has passed, but for the last `keep_s` seconds; how many entries. Raises Outage."""
     keep_from = f"{max(int(await streams.time_ms(redis) - keep_s * 1000), 0)}-0"
     gone = 0
-    for stream in events.CATALOGUE:
-        passed = await streams.passed(redis, stream)
-        if passed.keys() >= {streams.ARCHIVIST, *consumers.get(stream, ())}:
-            gone += await streams.trim(redis, stream, before=min((*passed.values(), keep_from), key=_order))
+    for key in (await _keys(redis)).values():
+        passed = await streams.needed(redis, key) if key.length else {}
+        if key.length and passed.keys() >= set(_needing(partitions.stream_of(key.name), consumers)):
+            gone += await streams.trim(redis, key.name, before=min((*passed.values(), keep_from), key=_order))
     if gone:
         log.debug("streams.trimmed", entries=gone)
     return gone
@@ -52,22 +68,64 @@ async def trim(redis: Redis, consumers: Mapping[str, Sequence[str]], *, keep_s: 
 async def kept(redis: Redis, consumers: Mapping[str, Sequence[str]], *, keep_s: float) -> list[Kept]:
     """What each stream still holds, and who needs the oldest of it. Raises Outage."""
     now_ms = await streams.time_ms(redis)
-    return [
-        await _kept(redis, stream, (streams.ARCHIVIST, *consumers.get(stream, ())), now_ms, keep_s + HELD_AFTER_S)
-        for stream in events.CATALOGUE
-    ]
+    by_stream: dict[str, list[Kept]] = {stream: [] for stream in events.CATALOGUE}
+    for key in (await _keys(redis)).values():
+        stream = partitions.stream_of(key.name)
+        by_stream[stream].append(await _kept(redis, key, _needing(stream, consumers), now_ms, keep_s + HELD_AFTER_S))
+    return [_together(keys) for keys in by_stream.values()]
 
 
-async def _kept(redis: Redis, stream: str, needed: Sequence[str], now_ms: int, spared_s: float) -> Kept:
-    entries, oldest = await streams.span(redis, stream)
-    if not entries:
+async def groups(redis: Redis, stream: str) -> list[Group]:
+    """Every group of a stream, whoever's it is. Raises Outage."""
+    keys = await streams.positions(redis, await streams.keys(redis, stream))
+    holds: dict[str, int] = {}
+    for key in keys.values():
+        passed = await streams.needed(redis, key)
+        for name, first in passed.items():
+            others = min((one for other, one in passed.items() if other != name), key=_order, default="+")
+            holds[name] = holds.get(name, 0) + (await _between(redis, key.name, first, others) if _holds(first, others) else 0)
+    found: list[Group] = []
+    for name, count in holds.items():
+        state = streams.state_of(keys.values(), name)
+        found.append(Group(stream, name, state.lag, state.pending, await streams.heard_of(redis, stream, name), count))
+    return found
+
+
+async def _keys(redis: Redis) -> dict[str, streams.Key]:
+    """Every key of every stream."""
+    spread = await streams.spread(redis)
+    return await streams.positions(redis, [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)])
+
+
+def _needing(stream: str, consumers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return (streams.ARCHIVIST, *consumers.get(stream, ()))
+
+
+async def _between(redis: Redis, key: str, first: str, before: str) -> int:
+    return sum([len(page) async for page in streams.entries_of(redis, key, first=first, before=before)])
+
+
+def _holds(first: str, others: str) -> bool:
+    return others == "+" or _order(first) < _order(others)
+
+
+async def _kept(redis: Redis, key: streams.Key, needing: Sequence[str], now_ms: int, spared_s: float) -> Kept:
+    """What one key still holds."""
+    stream = partitions.stream_of(key.name)
+    if not key.length:
         return Kept(stream, 0, 0.0, None, 0.0)
-    passed = await streams.passed(redis, stream)
-    absent = next((name for name in needed if name not in passed), None)
+    passed = await streams.needed(redis, key)
+    absent = next((name for name in needing if name not in passed), None)
     slowest = absent or min(passed, key=lambda name: _order(passed[name]))
-    is_needed = absent is not None or _order(passed[slowest]) <= _order(oldest)
-    oldest_s = max(now_ms - _order(oldest)[0], 0) / 1000
-    return Kept(stream, entries, oldest_s, slowest if is_needed else None, max(oldest_s - spared_s, 0.0) if is_needed else 0.0)
+    is_needed = absent is not None or _order(passed[slowest]) <= _order(key.oldest)
+    oldest_s = max(now_ms - _order(key.oldest)[0], 0) / 1000
+    return Kept(stream, key.length, oldest_s, slowest if is_needed else None, max(oldest_s - spared_s, 0.0) if is_needed else 0.0)
+
+
+def _together(keys: Sequence[Kept]) -> Kept:
+    """The keys of a stream as one: who holds back the one that is held longest holds back the stream."""
+    worst = max(keys, key=lambda one: (one.held_s, one.needed_by is not None, one.oldest_s))
+    return replace(worst, entries=sum(one.entries for one in keys), oldest_s=max(one.oldest_s for one in keys))
 
 
 def _order(entry_id: str) -> tuple[int, int]:

@@ -15,14 +15,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from redis.asyncio import Redis
 
-import events
+import workers
 from nous.errors import Contended, Misconfigured, Outage
 from nous.settings import Settings
 from store import receipts
 from store.database import Database
 
-from . import streams
+from . import retention
 from .look import Look, look
+from .retention import Kept
 
 LOOKED_AT_EVERY_S = 5.0
 LOOK_LIMIT_S = 5.0
@@ -52,12 +53,12 @@ class Shared:
         try:
             async with asyncio.timeout(LOOK_LIMIT_S):
                 seen = await look(self._settings, self._database, self._redis)
-                entries = {stream: await streams.length(self._redis, stream) for stream in events.CATALOGUE}
+                kept = await retention.kept(self._redis, workers.consumers(), keep_s=self._settings.stream_keep_s)
                 async with self._database.overview() as db:
                     parked = await receipts.parked_classes(db)
         except (Outage, Contended, Misconfigured, TimeoutError):
             return [_succeeded(is_seen=False)]
-        return [_succeeded(is_seen=True), *_of_workers(seen), *_of_the_whole(seen, entries), _parked(parked)]
+        return [_succeeded(is_seen=True), *_of_workers(seen), *_of_the_whole(seen), *_of_streams(kept), _parked(parked)]
 
 
 def _succeeded(*, is_seen: bool) -> Metric:
@@ -71,21 +72,32 @@ def _of_workers(seen: Look) -> Gauges:
         "nous_oldest_pending_seconds", "Since the oldest pending entry was published; 0 when none is.", labels=("stream", "worker")
     )
     waiting = GaugeMetricFamily("nous_waiting", "Deliveries set aside for another attempt, or for a mind.", labels=("worker",))
-    for one in seen.workers:
+    for one in (*seen.workers, seen.archivist):
         where = (one.stream, one.worker)
         lag.add_metric(where, one.lag)
         pending.add_metric(where, one.pending)
         oldest.add_metric(where, one.oldest_s or 0.0)
+    for one in seen.workers:
         waiting.add_metric((one.worker,), one.retrying)
     return lag, pending, oldest, waiting
 
 
-def _of_the_whole(seen: Look, entries: Mapping[str, int]) -> Gauges:
+def _of_streams(kept: Sequence[Kept]) -> Gauges:
     length = GaugeMetricFamily("nous_stream_entries", "Entries a stream holds.", labels=("stream",))
-    for stream, count in entries.items():
-        length.add_metric((stream,), count)
+    held = GaugeMetricFamily(
+        "nous_trim_held_seconds",
+        "For how long a group has kept a stream from being trimmed; nothing when none does.",
+        labels=("stream", "group"),
+    )
+    for one in kept:
+        length.add_metric((one.stream,), one.entries)
+        if one.needed_by and one.held_s:
+            held.add_metric((one.stream, one.needed_by), one.held_s)
+    return length, held
+
+
+def _of_the_whole(seen: Look) -> Gauges:
     return (
-        length,
         GaugeMetricFamily("nous_outbox_unpublished", "Derived events that Redis does not have yet.", value=seen.outbox),
         GaugeMetricFamily("nous_unadjudicated", "Checks of facts and episodes that wait for a mind.", value=seen.unadjudicated),
     )

@@ -1,35 +1,51 @@
 """The broker's side of a delivery: groups, pending entries, acknowledging, parking. Every command to Redis that workers send is here.
 
+    a stream ─▶ its keys: the plain one, and its partitions (events/partitions.py) ─▶ one server, or those of a cluster (servers.py)
+
+Callers name streams, and entries as they are written down, which tells the key; what is said of a stream is said of all its keys
+together. Over how many partitions streams are or ever were spread is kept in Redis, so nothing is left unread when it changes.
+
 A consumer group is created at 0, so nothing that was published before the first worker started is missed. FastStream reads new
 entries; taking over those of a dead replica is ours (XAUTOCLAIM), and so is keeping our own from being taken over (XCLAIM
 JUSTID, which resets their idle time). On Redis 8.4 XREADGROUP CLAIM could replace `claim`.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from redis import exceptions
 from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import RedisError, ResponseError
 
+from events import partitions
 from nous.errors import Misconfigured, Outage
+
+from . import servers
 
 PARKED_SUFFIX = ".parked"
 ARCHIVIST = "archivist"  # the group of whoever keeps every event, on every stream
+AWAY = (
+    exceptions.OutOfMemoryError,
+    exceptions.ReadOnlyError,
+    exceptions.ClusterError,
+    exceptions.TryAgainError,
+    exceptions.AskError,  # and MovedError: a cluster that changes faster than its client follows
+)
 # first, or after what a pipeline puts before it
 AWAY_WORDS = {"MISCONF", "OOM", "READONLY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS"}
 FORGET_CONSUMER_AFTER_MS = 3_600_000
 COUNTED_AT_ONCE = 1_000
 COUNTED_AT_MOST = 100_000
+SPREAD_LOOKED_AT_S = 5.0
+PARTITIONS = "nous:partitions"  # over how many streams are or were spread, by whoever writes; it only grows
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One stream entry as delivered: its id and its fields, undecoded."""
+    """One stream entry as delivered: its id as it is written down (events.partitions.named), and its fields, undecoded."""
 
     entry_id: str
     fields: Mapping[bytes, bytes]
@@ -53,26 +69,10 @@ class Consumer:
 
     pending: int
     idle_s: float
+    name: str = ""
 
 
-def connect(url: str) -> Redis:
-    """A client that rides out a restart of the server."""
-    return Redis.from_url(url, **connection_options())
-
-
-def connection_options() -> dict[str, Any]:
-    """Retries for FastStream's client and ours: a read-only or loading server is waited for, not hammered."""
-    return {
-        "retry": Retry(ExponentialWithJitterBackoff(base=0.05, cap=1), 5),
-        "retry_on_error": [
-            exceptions.ConnectionError,
-            exceptions.TimeoutError,
-            exceptions.ReadOnlyError,
-            exceptions.BusyLoadingError,
-        ],
-        "socket_connect_timeout": 5,
-        "health_check_interval": 30,
-    }
+connect = servers.connect
 
 
 @asynccontextmanager
@@ -83,61 +83,116 @@ async def reachable() -> AsyncIterator[None]:
     except (exceptions.AuthenticationError, exceptions.NoPermissionError) as error:
         raise Misconfigured(f"Redis refuses this login ({error}); correct NOUS_REDIS_URL, or grant it the commands it needs") from error
     except ResponseError as error:
-        if isinstance(error, exceptions.OutOfMemoryError | exceptions.ReadOnlyError) or AWAY_WORDS.intersection(str(error).split()):
+        if isinstance(error, AWAY) or AWAY_WORDS.intersection(str(error).split()):
             raise Outage("Redis", str(error)) from error
         raise
-    except RedisError as error:
+    except (RedisError, exceptions.RedisClusterException) as error:
         raise Outage("Redis", str(error) or type(error).__name__) from error
 
 
-async def ensure_group(redis: Redis, stream: str, group: str) -> bool:
-    """Create the group at the beginning of its stream, and the stream; False when it was there. Raises Outage."""
+async def spread(redis: Redis) -> int:
+    """Over how many partitions streams are or ever were spread: as many as must be read. Raises Outage."""
     async with reachable():
-        try:
-            await redis.xgroup_create(stream, group, id="0", mkstream=True)
-        except ResponseError as error:
-            if "BUSYGROUP" in str(error):
-                return False
-            raise
-        return True
+        return max(int(await redis.get(PARTITIONS) or 0), servers.partitions(redis))
+
+
+async def tell_spread(redis: Redis) -> None:
+    """Let everybody know over how many partitions this client writes; before it writes, so that nothing stands where nobody reads.
+
+    Raises Outage.
+    """
+    if mine := servers.partitions(redis):
+        async with reachable():
+            await redis.eval(_TELL, 1, PARTITIONS, str(mine))
+
+
+_TELL = """
+if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end
+"""
+
+
+async def keys(redis: Redis, stream: str) -> list[str]:
+    """Every key of a stream that may hold something: the plain one first. Raises Outage."""
+    return partitions.keys(stream, await spread(redis))
+
+
+async def ensure_group(redis: Redis, stream: str, group: str) -> bool:
+    """Create the group at the beginning of every key of its stream, and the keys; False when all were there. Raises Outage."""
+    return await ensure_groups(redis, await keys(redis, stream), group)
+
+
+async def ensure_groups(redis: Redis, keys: Sequence[str], group: str) -> bool:
+    """The same for these keys. Raises Outage."""
+    async with reachable(), redis.pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.xgroup_create(key, group, id="0", mkstream=True)
+        told = await pipeline.execute(raise_on_error=False)
+        for one in told:
+            if isinstance(one, Exception) and "BUSYGROUP" not in str(one):
+                raise one
+    return any(not isinstance(one, Exception) for one in told)
 
 
 async def acknowledge(redis: Redis, stream: str, group: str, entry_ids: Sequence[str]) -> None:
     """These entries are settled. Raises Outage."""
-    if entry_ids:
+    for key, ids in _by_key(stream, entry_ids).items():
         async with reachable():
-            await redis.xack(stream, group, *entry_ids)
+            await redis.xack(key, group, *ids)
 
 
 class GroupLost(Exception):
     """A group is not there any more: Redis was restarted without its data, or somebody removed it."""
 
 
-async def read(redis: Redis, group: str, consumer: str, names: Sequence[str], *, count: int, block_ms: int) -> dict[str, list[Entry]]:
-    """What is new to a group on several streams, up to `count` entries of each; waits for it. Raises Outage and GroupLost."""
+async def read(redis: Redis, group: str, consumer: str, keys: Sequence[str], *, count: int, block_ms: int) -> dict[str, list[Entry]]:
+    """What is new to a group in these keys, by stream, up to `count` entries of each key; waits for it. Raises Outage and GroupLost."""
     async with reachable():
         try:
-            found: Any = await redis.xreadgroup(group, consumer, dict.fromkeys(names, ">"), count=count, block=block_ms) or []
+            found = await _read(redis, group, consumer, keys, count, block_ms)
         except ResponseError as error:
             if "NOGROUP" in str(error):
                 raise GroupLost from error
             raise
-    return {_text(stream): [Entry(_text(entry_id), fields) for entry_id, fields in entries] for stream, entries in found}
+    by_stream: dict[str, list[Entry]] = {}
+    for key, entries in found:
+        by_stream.setdefault(partitions.stream_of(_text(key)), []).extend(_entries(_text(key), entries))
+    return by_stream
+
+
+async def _read(redis: Redis, group: str, consumer: str, keys: Sequence[str], count: int, block_ms: int) -> list[Any]:
+    """In one command; one for each slot in a cluster, which cannot wait at several places at once."""
+    if not servers.is_cluster(redis):
+        return list(await redis.xreadgroup(group, consumer, dict.fromkeys(keys, ">"), count=count, block=block_ms) or [])
+    async with redis.pipeline(transaction=False) as pipeline:
+        for some in servers.by_slot(redis, keys):
+            pipeline.xreadgroup(group, consumer, dict.fromkeys(some, ">"), count=count)
+        found = [one for part in await pipeline.execute() for one in part or []]
+    if not found:
+        await asyncio.sleep(block_ms / 1000)
+    return found
 
 
 async def claim(redis: Redis, stream: str, group: str, consumer: str, *, idle_ms: int, count: int) -> list[Entry]:
     """Take over up to `count` entries that nobody has touched for `idle_ms`: their replica is dead. Raises Outage."""
     claimed: list[Entry] = []
+    for key in await keys(redis, stream):
+        if len(claimed) < count:
+            claimed += await _claim(redis, key, group, consumer, idle_ms, count - len(claimed))
+    return claimed
+
+
+async def _claim(redis: Redis, key: str, group: str, consumer: str, idle_ms: int, count: int) -> list[Entry]:
+    claimed: list[Entry] = []
     cursor: str | bytes = "0-0"
     async with reachable():
         while len(claimed) < count:
             try:
-                cursor, entries, *_ = await redis.xautoclaim(stream, group, consumer, idle_ms, cursor, count=count - len(claimed))
+                cursor, entries, *_ = await redis.xautoclaim(key, group, consumer, idle_ms, cursor, count=count - len(claimed))
             except ResponseError as error:
                 if "NOGROUP" in str(error):
                     return []
                 raise
-            claimed += [Entry(entry_id.decode(), fields) for entry_id, fields in entries if fields]
+            claimed += _entries(key, [(entry_id, fields) for entry_id, fields in entries if fields])
             if cursor in (b"0-0", "0-0"):
                 break
     return claimed
@@ -145,79 +200,124 @@ async def claim(redis: Redis, stream: str, group: str, consumer: str, *, idle_ms
 
 async def renew(redis: Redis, stream: str, group: str, consumer: str, entry_ids: Sequence[str]) -> None:
     """These are still being worked: their idle time starts anew, their delivery count stays. Raises Outage."""
-    if entry_ids:
+    for key, ids in _by_key(stream, entry_ids).items():
         async with reachable():
-            await redis.xclaim(stream, group, consumer, 0, list(entry_ids), justid=True)
+            await redis.xclaim(key, group, consumer, 0, list(ids), justid=True)
 
 
-async def park(redis: Redis, stream: str, group: str, fields: Mapping[str, str | bytes], entry_id: str | None) -> None:
-    """Put a delivery aside for a person, in `<stream>.parked`, and acknowledge it in the same step. Raises Outage."""
-    async with reachable(), redis.pipeline(transaction=True) as pipeline:
-        pipeline.xadd(stream + PARKED_SUFFIX, dict(fields))  # type: ignore[arg-type]
-        if entry_id is not None:
-            pipeline.xack(stream, group, entry_id)
-        await pipeline.execute()
+async def park(
+    redis: Redis, stream: str, group: str, fields: Mapping[str, str | bytes], entry_id: str | None, *, is_settled: bool = False
+) -> None:
+    """Put a delivery aside for a person, in `<key>.parked`, and then acknowledge it, if it `is_settled` by that.
+
+    Between the two a crash parks it once more, and never loses it: in a cluster they may be on two servers. Raises Outage.
+    """
+    key, _ = partitions.placed(stream, entry_id or "")
+    async with reachable():
+        await redis.xadd(key + PARKED_SUFFIX, dict(fields))  # type: ignore[arg-type]
+    if entry_id is not None and is_settled:
+        await acknowledge(redis, stream, group, [entry_id])
 
 
-async def append(redis: Redis, letters: Sequence[tuple[str, bytes]]) -> list[str]:
-    """Append encoded events to their streams, in one round trip; their entry ids, in order. Raises Outage."""
+async def append(redis: Redis, letters: Sequence[tuple[str, str, bytes]]) -> list[str]:
+    """Append encoded events, each with its stream and its agent, in one round trip; their entry ids, in order. Raises Outage."""
     if not letters:
         return []
+    await servers.once(redis, tell_spread)
+    spread_over = servers.partitions(redis)
+    placed = [(partitions.key(stream, agent, spread_over), body) for stream, agent, body in letters]
     async with reachable(), redis.pipeline(transaction=False) as pipeline:
-        for stream, body in letters:
-            pipeline.xadd(stream, {"data": body})
-        return [_text(entry_id) for entry_id in await pipeline.execute()]
+        for key, body in placed:
+            pipeline.xadd(key, {"data": body})
+        told = await pipeline.execute()
+    return [partitions.named(key, _text(entry_id)) for (key, _), entry_id in zip(placed, told, strict=True)]
 
 
 async def group_state(redis: Redis, stream: str, group: str) -> GroupState:
-    """How far the group is; a stream or group that is not there yet has everything before it. Raises Outage."""
-    async with reachable():
-        try:
-            groups = await redis.xinfo_groups(stream)
-        except ResponseError as error:
-            if "no such key" in str(error).lower():
-                return GroupState(lag=0, pending=0)
-            raise
-        for info in groups:
-            if info["name"] == group.encode():
-                lag = info["lag"]
-                if lag is None:  # entries were deleted from the middle: count what is left
-                    lag = await _count_after(redis, stream, info["last-delivered-id"].decode())
-                pending, read = int(info["pending"]), info["entries-read"]
-                if read is None and info["last-delivered-id"] == b"0-0":  # nothing was read yet
-                    read = 0
-                return GroupState(lag=int(lag), pending=pending, settled=None if read is None else int(read) - pending)
-        return GroupState(lag=int(await redis.xlen(stream)), pending=0)
+    """How far the group is; a key or group that is not there yet has everything before it. Raises Outage."""
+    return state_of((await positions(redis, await keys(redis, stream))).values(), group)
 
 
-async def passed(redis: Redis, stream: str) -> dict[str, str]:
-    """For each group of a stream the first entry id that it may still need: of what is pending, or else not read. Raises Outage."""
-    async with reachable():
-        try:
-            groups = await redis.xinfo_groups(stream)
-        except ResponseError as error:
-            if "no such key" in str(error).lower():
-                return {}
-            raise
-        found: dict[str, str] = {}
-        for info in groups:
-            name = _text(info["name"])
-            summary = await redis.xpending(stream, name) if info["pending"] else {"min": None}
-            found[name] = _text(summary["min"]) or _after(_text(info["last-delivered-id"]))
+@dataclass(frozen=True)
+class Position:
+    """Where a group of a key is. `settled` is None when Redis does not know; `last_delivered` is an id of the key."""
+
+    lag: int
+    pending: int
+    settled: int | None
+    last_delivered: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a stream: how many entries it has, the id of the oldest ("" for none), and where each of its groups is."""
+
+    name: str
+    length: int
+    oldest: str
+    groups: Mapping[str, Position]
+
+
+async def positions(redis: Redis, keys: Sequence[str]) -> dict[str, Key]:
+    """Each of these keys, looked at in one round trip; one that is not there is empty. Raises Outage."""
+    async with reachable(), redis.pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.xinfo_stream(key)
+            pipeline.xinfo_groups(key)
+        told = await pipeline.execute(raise_on_error=False)
+        for one in told:
+            if isinstance(one, Exception) and "no such key" not in str(one).lower():
+                raise one
+    found = {}
+    for key, info, groups in zip(keys, told[::2], told[1::2], strict=True):
+        if isinstance(info, Exception) or isinstance(groups, Exception):
+            found[key] = Key(key, 0, "", {})
+            continue
+        at = {_text(one["name"]): await _position(redis, key, one) for one in groups}
+        first = info["first-entry"]
+        found[key] = Key(key, int(info["length"]), _text(first[0]) if first else "", at)
     return found
 
 
-async def span(redis: Redis, stream: str) -> tuple[int, str]:
-    """How many entries a stream has, and the id of the oldest; empty when it has none. Raises Outage."""
-    async with reachable():
-        oldest = await redis.xrange(stream, count=1)
-        return int(await redis.xlen(stream)), _text(oldest[0][0]) if oldest else ""
+async def _position(redis: Redis, key: str, info: Mapping[str, Any]) -> Position:
+    lag = info["lag"]
+    if lag is None:  # entries were deleted from the middle: count what is left
+        lag = await _count_after(redis, key, _text(info["last-delivered-id"]))
+    pending, read = int(info["pending"]), info["entries-read"]
+    if read is None and _text(info["last-delivered-id"]) == "0-0":  # nothing was read yet
+        read = 0
+    return Position(int(lag), pending, None if read is None else int(read) - pending, _text(info["last-delivered-id"]))
 
 
-async def trim(redis: Redis, stream: str, *, before: str) -> int:
-    """Forget the entries before this id, and say how many. Raises Outage."""
+def state_of(keys: Iterable[Key], group: str) -> GroupState:
+    """How far a group is in these keys together."""
+    lag, pending, settled = 0, 0, 0
+    is_known, is_there = True, False
+    for key in keys:
+        if at := key.groups.get(group):
+            lag, pending, is_there = lag + at.lag, pending + at.pending, True
+            settled, is_known = settled + (at.settled or 0), is_known and at.settled is not None
+        else:
+            lag += key.length
+    return GroupState(lag, pending, settled if is_known and is_there else None)
+
+
+async def needed(redis: Redis, key: Key) -> dict[str, str]:
+    """For each group of a key the first entry id that it may still need: of what is pending, or else not read. Raises Outage."""
+    oldest = await oldest_pending(redis, [(key.name, name) for name, at in key.groups.items() if at.pending])
+    return {name: oldest.get((key.name, name)) or _after(at.last_delivered) for name, at in key.groups.items()}
+
+
+async def oldest_pending(redis: Redis, groups: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The id of the oldest entry delivered and not acknowledged, of each of these (key, group) that has one. Raises Outage."""
+    told = await _each(redis, groups, lambda pipeline, key, group: pipeline.xpending(key, group))
+    return {where: _text(summary["min"]) for where, summary in told.items() if summary["min"]}
+
+
+async def trim(redis: Redis, key: str, *, before: str) -> int:
+    """Forget the entries of a key before this id, and say how many. Raises Outage."""
     async with reachable():
-        return int(await redis.xtrim(stream, minid=before, approximate=False))
+        return int(await redis.xtrim(key, minid=before, approximate=False))
 
 
 async def time_ms(redis: Redis) -> int:
@@ -234,21 +334,36 @@ async def answers(redis: Redis) -> None:
 
 
 async def drop_group(redis: Redis, stream: str, group: str) -> bool:
-    """Remove a group with what it has pending; whether it was there. Raises Outage."""
-    async with reachable():
-        return bool(await redis.xgroup_destroy(stream, group))
+    """Remove a group from every key of a stream, with what it has pending; whether it was there. Raises Outage."""
+    was_there = False
+    for key in await keys(redis, stream):
+        async with reachable():
+            if await redis.exists(key):
+                was_there = bool(await redis.xgroup_destroy(key, group)) or was_there
+    return was_there
 
 
 async def consumers(redis: Redis, stream: str, group: str) -> list[Consumer]:
     """Every replica of a group that is not forgotten yet; none when there is no such group. Raises Outage."""
-    async with reachable():
-        try:
-            found = await redis.xinfo_consumers(stream, group)
-        except ResponseError as error:
-            if "NOGROUP" in str(error) or "no such key" in str(error).lower():
-                return []
-            raise
-    return [Consumer(one["pending"], one["idle"] / 1000) for one in found]
+    where = [(key, group) for key in await keys(redis, stream)]
+    return together(one for some in (await replicas(redis, where)).values() for one in some)
+
+
+async def replicas(redis: Redis, groups: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[Consumer]]:
+    """The replicas of each of these (key, group) that is there, in one round trip. Raises Outage."""
+    told = await _each(redis, groups, lambda pipeline, key, group: pipeline.xinfo_consumers(key, group))
+    return {
+        where: [Consumer(int(one["pending"]), int(one["idle"]) / 1000, _text(one["name"])) for one in some] for where, some in told.items()
+    }
+
+
+def together(consumers: Iterable[Consumer]) -> list[Consumer]:
+    """The replicas among these, each once: one has a consumer of its name in every key it reads."""
+    found: dict[str, Consumer] = {}
+    for one in consumers:
+        other = found.get(one.name, Consumer(0, one.idle_s, one.name))
+        found[one.name] = Consumer(one.pending + other.pending, min(one.idle_s, other.idle_s), one.name)
+    return list(found.values())
 
 
 async def heard_of(redis: Redis, stream: str, group: str) -> float | None:
@@ -256,22 +371,79 @@ async def heard_of(redis: Redis, stream: str, group: str) -> float | None:
     return min((one.idle_s for one in await consumers(redis, stream, group)), default=None)
 
 
-async def oldest_pending(redis: Redis, stream: str, group: str) -> str | None:
-    """The id of the oldest entry delivered to a group and not acknowledged; None when there is none. Raises Outage."""
-    async with reachable():
-        try:
-            summary = await redis.xpending(stream, group)
-        except ResponseError as error:
-            if "NOGROUP" in str(error):
-                return None
-            raise
-    return _text(summary["min"]) or None
+async def _each(redis: Redis, groups: Sequence[tuple[str, str]], ask: Callable[[Any, str, str], object]) -> dict[tuple[str, str], Any]:
+    """What is told of each of these (key, group), in one round trip; nothing of one that is not there."""
+    if not groups:
+        return {}
+    async with reachable(), redis.pipeline(transaction=False) as pipeline:
+        for key, group in groups:
+            ask(pipeline, key, group)
+        told = await pipeline.execute(raise_on_error=False)
+        for one in told:
+            if isinstance(one, Exception) and "NOGROUP" not in str(one) and "no such key" not in str(one).lower():
+                raise one
+    return {where: one for where, one in zip(groups, told, strict=True) if not isinstance(one, Exception)}
 
 
-async def length(redis: Redis, stream: str) -> int:
-    """How many entries a stream has. Raises Outage."""
+async def entries(redis: Redis, stream: str) -> AsyncIterator[list[Entry]]:
+    """What a stream holds, key by key and in pages, whoever has read it. Raises Outage."""
+    for key in await keys(redis, stream):
+        async for page in entries_of(redis, key):
+            yield page
+
+
+async def entries_of(redis: Redis, key: str, *, first: str = "-", before: str = "+") -> AsyncIterator[list[Entry]]:
+    """What a key holds from `first` on and before `before`, ids of the key, in pages. Raises Outage."""
+    last = before if before == "+" else f"({before}"
+    while True:
+        async with reachable():
+            page: Any = await redis.xrange(key, min=first, max=last, count=COUNTED_AT_ONCE)
+        if page:
+            yield _entries(key, page)
+        if len(page) < COUNTED_AT_ONCE:
+            return
+        first = f"({_text(page[-1][0])}"
+
+
+async def at(redis: Redis, stream: str, entry_id: str, *, is_parked: bool = False) -> Mapping[bytes, bytes] | None:
+    """The fields of an entry, by its id as it is written down; None when it is gone. Raises Outage."""
+    key, raw = partitions.placed(stream, entry_id)
     async with reachable():
-        return int(await redis.xlen(stream))
+        found: Any = await redis.xrange(key + PARKED_SUFFIX if is_parked else key, raw, raw)
+    return found[0][1] if found else None
+
+
+async def parked(redis: Redis, stream: str, *, at_once: int = COUNTED_AT_ONCE) -> AsyncIterator[list[Entry]]:
+    """What is parked of a stream, in pages; the ids are those in `<key>.parked`, as they are written down. Raises Outage."""
+    for key in await keys(redis, stream):
+        after = "-"
+        while True:
+            async with reachable():
+                page: Any = await redis.xrange(key + PARKED_SUFFIX, min=after, count=at_once)
+            yield _entries(key, page)
+            if len(page) < at_once:
+                break
+            after = f"({_text(page[-1][0])}"
+
+
+async def unpark(redis: Redis, stream: str, entry_ids: Sequence[str]) -> None:
+    """Remove what is parked under these ids. Raises Outage."""
+    for key, ids in _by_key(stream, entry_ids).items():
+        async with reachable():
+            await redis.xdel(key + PARKED_SUFFIX, *ids)
+
+
+def _entries(key: str, entries: Iterable[tuple[bytes, Mapping[bytes, bytes]]]) -> list[Entry]:
+    return [Entry(partitions.named(key, _text(entry_id)), fields) for entry_id, fields in entries]
+
+
+def _by_key(stream: str, entry_ids: Iterable[str]) -> dict[str, list[str]]:
+    """The ids in each key, of entries as they are written down."""
+    by_key: dict[str, list[str]] = {}
+    for name in entry_ids:
+        key, entry_id = partitions.placed(stream, name)
+        by_key.setdefault(key, []).append(entry_id)
+    return by_key
 
 
 def _text(entry_id: bytes | str | None) -> str:
@@ -284,11 +456,12 @@ def _after(entry_id: str) -> str:
     return f"{milliseconds}-{int(sequence or 0) + 1}"
 
 
-async def _count_after(redis: Redis, stream: str, entry_id: str) -> int:
+async def _count_after(redis: Redis, key: str, entry_id: str) -> int:
     """Entries after this one, counted in steps; COUNTED_AT_MOST stands for "very many"."""
     counted = 0
     while counted < COUNTED_AT_MOST:
-        entries = await redis.xrange(stream, min=f"({entry_id}", count=COUNTED_AT_ONCE) or []
+        async with reachable():
+            entries = await redis.xrange(key, min=f"({entry_id}", count=COUNTED_AT_ONCE) or []
         counted += len(entries)
         if len(entries) < COUNTED_AT_ONCE:
             break
@@ -298,8 +471,11 @@ async def _count_after(redis: Redis, stream: str, entry_id: str) -> int:
 
 async def forget_dead_consumers(redis: Redis, stream: str, group: str) -> int:
     """Remove consumers that are long gone and hold nothing; one that holds an entry is never removed. Raises Outage."""
-    async with reachable():
-        return int(await redis.eval(_FORGET, 1, stream, group, str(FORGET_CONSUMER_AFTER_MS)))
+    removed = 0
+    for key in await keys(redis, stream):
+        async with reachable():
+            removed += int(await redis.eval(_FORGET, 1, key, group, str(FORGET_CONSUMER_AFTER_MS)))
+    return removed
 
 
 # In one step, so that a consumer cannot receive an entry between the look and the removal.

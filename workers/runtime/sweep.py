@@ -59,7 +59,7 @@ async def _settle_published(database: Database, redis: Redis, consumers: Consume
         open_ = await _unanswered(database, letters, consumers)
         idle = {stream for stream in {letter.stream for letter in open_} if await _is_idle(redis, stream, consumers)}
         lost = [letter for letter in open_ if letter.stream in idle]
-        await streams.append(redis, [(letter.stream, letter.body) for letter in lost])
+        await streams.append(redis, [(letter.stream, letter.agent_id, letter.body) for letter in lost])
         async with database.queue() as db:
             await outbox.mark_published(db, _keys(open_), now=clock.now())
             await outbox.delete(db, _keys(letters) - _keys(open_))
@@ -72,7 +72,7 @@ async def announce(database: Database, redis: Redis, letters: Sequence[Letter], 
     """Publish letters now; those a consumer must answer for stay in the outbox until it has. Raises Outage and Contended."""
     if not letters:
         return
-    await streams.append(redis, [(letter.stream, letter.body) for letter in letters])
+    await streams.append(redis, [(letter.stream, letter.agent_id, letter.body) for letter in letters])
     kept = _keys([letter for letter in letters if consumers.get(letter.stream)])
     async with database.queue() as db:
         await outbox.mark_published(db, kept, now=clock.now())

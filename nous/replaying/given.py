@@ -1,0 +1,53 @@
+"""What a replay of an agent begins with: what it takes as given, as it was before the first event had its effect.
+
+answers of minds, conversations turn by turn, what was forgotten ─▶ as they are (store/replays.py)
+episodes that a session opened ─▶ as they were when it ended; one that was put aside and restored since is put aside
+"""
+
+from dataclasses import replace
+
+from events import EpisodeClosed, EpisodeRestored, decode
+from recall.ending import closing
+from store import archive, episodes, receipts, replays
+from store.database import Database, Read
+from store.episodes import Episode
+
+
+async def bring(live: Database, fresh: Database, agent: str) -> None:
+    """Bring it. Raises Outage and Contended."""
+    await replays.copy_given(live, fresh, agent)
+    async with fresh.read([agent]) as db:
+        opened = await episodes.listed(db, agent=agent, inactive=True, limit=None)
+    for episode in opened:
+        async with live.read([agent]) as db:
+            was = await _before_its_restoring(db, await _as_closed(db, episode))
+        if was != episode:
+            async with fresh.write([agent]) as db:
+                await episodes.put(db, was)
+
+
+async def link_forgotten(live: Database, fresh: Database, agent: str) -> None:
+    """Say of what was forgotten what took its place, now that this is there. Raises Outage and Contended."""
+    await replays.link_forgotten(live, fresh, agent)
+
+
+async def _as_closed(db: Read, episode: Episode) -> Episode:
+    """The episode with what the end of its session said of it."""
+    if episode.ended_at is None:
+        return episode
+    rows = [row for row in await archive.of_event(db, episode.agent_id, closing(episode).event_id) if row.stream == EpisodeClosed.stream]
+    if not rows:
+        return episode
+    told = decode(EpisodeClosed, rows[0].body, rows[0].entry_id)
+    assert isinstance(told, EpisodeClosed)  # noqa: S101 - it was decoded as one
+    return replace(episode, lessons_learned=told.lessons_learned, outcome=told.outcome)
+
+
+async def _before_its_restoring(db: Read, episode: Episode) -> Episode:
+    told = await receipts.about(db, episode.agent_id, episode.episode_id)
+    restored = next((one.evidence for one in told if one.stream == EpisodeRestored.stream), None)
+    if restored is None:
+        return episode
+    before = restored["before"]
+    ended_at = episode.ended_at if before["ended_at"] else None
+    return replace(episode, active=before["active"], put_aside=before["put_aside"], ended_at=ended_at)

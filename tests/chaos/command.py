@@ -1,0 +1,65 @@
+"""`python -m tests.chaos [--events N] [--seed N] [--minutes M] [--json] [--write FILE]`: break everything, and see what holds."""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import uvloop
+
+from nous import log
+
+from . import faults, report
+from .run import Size, run
+
+PUBLISHING_SHARE = 0.6
+PATIENT = {
+    "claim_after_s": 15,
+    "retry_base_s": 0.2,
+    "retry_cap_s": 2,
+    "max_attempts": 5,
+    "time_limit_s": 20,
+    "stream_keep_s": 5,
+    "page": 128,
+    "mind_timeout_s": 3,
+    "test_unanswered_s": 20,
+    "test_mind_wait_s": 2,
+}
+EVENTS_FOR_ALL_FAULTS = 20_000
+
+
+def main(arguments: list[str]) -> int:
+    """Run once; 0 if every promise held."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Every promise, under every fault.")
+    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="the same seed gives the same lives and faults")
+    parser.add_argument("--minutes", type=float, default=8.0, help="longest it may take from the first event")
+    parser.add_argument("--replicas", type=int, default=4)
+    parser.add_argument("--json", action="store_true", help="print the outcome for a machine")
+    parser.add_argument("--write", type=Path, help="put the figures between the markers of this document")
+    parser.add_argument("--home", type=Path, help="keep the servers' folders and the logs of the replicas here")
+    options = parser.parse_args(arguments)
+    log.configure(log_format="auto", level="warning")
+    print(f"seed {options.seed}", file=sys.stderr, flush=True)
+    seconds = options.minutes * 60
+    size = Size(
+        events=options.events,
+        replicas=options.replicas,
+        publishing_s=seconds * PUBLISHING_SHARE,
+        settling_s=seconds * (1 - PUBLISHING_SHARE),
+        plan=lambda dice: faults.plan(dice, 1) if options.events >= EVENTS_FOR_ALL_FAULTS else faults.short_plan(dice),
+        waits=PATIENT,
+    )
+    with tempfile.TemporaryDirectory(prefix="nous-chaos-") as folder:
+        home = options.home or Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        outcome = uvloop.run(run(home, size, options.seed, say=lambda line: print(line, file=sys.stderr, flush=True)))
+    if options.json:
+        print(json.dumps(report.as_data(outcome), indent=1))
+    else:
+        report.show(outcome)
+    if options.write:
+        report.write(outcome, options.write)
+    return 0 if outcome.is_proven else 1

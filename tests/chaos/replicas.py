@@ -1,0 +1,70 @@
+"""Replicas of every worker and the archivist, each a process, started again when it dies, as an orchestrator does."""
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import Mapping, Sequence
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from random import Random
+
+import workers
+from tests.system.replica import run
+from workers.runtime import streams
+
+FORKING = multiprocessing.get_context("forkserver")
+LOOKED_AFTER_EVERY_S = 0.1
+STOPPED_WITHIN_S = 40.0
+
+
+class Replicas:
+    """A process with all workers for each environment; `died` counts every end, `killed` those that were meant."""
+
+    def __init__(self, environments: Sequence[Mapping[str, str]], log: Path) -> None:
+        FORKING.set_forkserver_preload(["pytest", "tests.system.loaded"])
+        self._environments = [dict(os.environ) | dict(environment) for environment in environments]
+        self._log = log
+        self._names = [*workers.table(), streams.ARCHIVIST]
+        self.killed = self.died = 0
+        self.living = [self._started(place) for place in range(len(environments))]
+
+    async def look_after(self) -> None:
+        """Start another for each that ended; until cancelled."""
+        while True:
+            for place, process in enumerate(self.living):
+                if process.exitcode is not None:
+                    self.died += 1
+                    self.living[place] = self._started(place)
+                    process.close()
+            await asyncio.sleep(LOOKED_AFTER_EVERY_S)
+
+    def kill(self, dice: Random) -> int:
+        """Kill one of them with -9; its pid."""
+        process = dice.choice([one for one in self.living if one.exitcode is None])
+        process.kill()
+        self.killed += 1
+        return process.pid or 0
+
+    def pids(self) -> list[int]:
+        """Of those that live."""
+        return [process.pid for process in self.living if process.pid and process.exitcode is None]
+
+    def stop(self) -> list[int | None]:
+        """Ask all to stop and wait until they have; their exit codes."""
+        for process in self.living:
+            process.terminate()
+        for process in self.living:
+            process.join(STOPPED_WITHIN_S)
+        return [process.exitcode for process in self.living]
+
+    def end(self) -> None:
+        """Whatever still runs is killed."""
+        for process in self.living:
+            process.kill()
+            process.join()
+            process.close()
+
+    def _started(self, place: int) -> BaseProcess:
+        process = FORKING.Process(target=run, args=(self._names, self._environments[place], self._log), daemon=True)
+        process.start()
+        return process
