@@ -48,7 +48,7 @@ eval: $(READY)
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --no-emit-index-url
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
-	$(COMPILE) pyproject.toml --extra build --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra build --extra otel --output-file requirements.lock
 	$(COMPILE) pyproject.toml --all-extras --constraint requirements.lock --output-file requirements-dev.lock
 
 $(READY): requirements-dev.lock pyproject.toml
