@@ -1,7 +1,6 @@
 """`nous workers`: who listens to what, what it does, and how it can end."""
 
 import workers
-
 from workers.runtime import archivist, streams
 
 from . import screen

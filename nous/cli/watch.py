@@ -14,12 +14,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
+from redis.asyncio import Redis
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
-
-from redis.asyncio import Redis
 
 import workers
 from nous import clock

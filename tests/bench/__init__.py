@@ -6,4 +6,6 @@ stand       the stack they run on, and what is published to it and waited for
 figures     what is measured, in order, and what it is held against
 beside      what else the machine did meanwhile
 __main__    the table
+costs       what one event costs, stage by stage: a command of its own
+scale       what so many agents need, counted from that: a command of its own
 """

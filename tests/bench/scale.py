@@ -70,13 +70,13 @@ class Stage:
 
 
 # Measured by tests.bench.costs, for each fact (the archivist: for the two entries of one).
-DEDUPLICATOR = Stage(0.65, 0.65, 0.03, 4_000)
-CHECKER = Stage(0.5, 0.5, 0.02, 2_000)
-ARCHIVIST = Stage(0.1, 0.1, 0.01, 1_500)
-MEMORY_BYTES = 3_100  # a new fact: its row, first version, wording and vector, with their indexes
-RECEIPT_BYTES = 1_500  # both receipts of a fact, with their indexes
-ARCHIVED_BYTES = 1_300  # both entries of a fact
-ENTRY_BYTES = 700  # both entries of a fact in Redis
+DEDUPLICATOR = Stage(0.77, 0.49, 0.040, 6_600)
+CHECKER = Stage(5.4, 3.1, 0.24, 12_700)
+ARCHIVIST = Stage(0.22, 0.07, 0.027, 1_800)
+MEMORY_BYTES = 3_200  # a new fact: its row, first version, wording and vector, with their indexes
+RECEIPT_BYTES = 2_200  # both receipts of a fact, with their indexes
+ARCHIVED_BYTES = 1_570  # both entries of a fact
+ENTRY_BYTES = 760  # both entries of a fact in Redis
 
 # Measured elsewhere: docs/performance.md (the slower of its two machines), docs/quality.md.
 EMBEDDED_S = 431  # facts a second through one deduplicator with the bundled embedder, which takes a core of its own
@@ -88,7 +88,7 @@ IDLE_P95_S = 0.036
 TOKENS_A_PAIR = 40  # written: a relation and a reason of at most fifteen words
 TOKENS_A_SECOND = 60  # one answer's
 PRICE_READ, PRICE_WRITTEN = 3.0, 15.0  # dollars a million tokens: NOUS_MIND_PRICE_IN, NOUS_MIND_PRICE_OUT
-QUESTIONS_AT_ONCE = 8  # of one process: NOUS_MIND_CONCURRENCY
+QUESTIONS_AT_ONCE = 64  # of one process: NOUS_MIND_CONCURRENCY, 8 unless set
 KEPT_S = 60  # an entry stays in its stream: NOUS_STREAM_KEEP_S
 OUTAGE_S = 3_600  # of everything behind Redis, to be outlived
 SHARD_GB = 16
@@ -205,7 +205,7 @@ def _p95_wait(agents: int, life: Life, capacity: float) -> float:
     for second, came in enumerate(facts.tolist()):
         left = max(0.0, left + came - capacity)
         backlog[second] = left
-    own = np.maximum(facts - 1, 0) / 2 / capacity  # those that came in the same second
+    own = life.facts / capacity  # behind those that came with it
     return _weighted_p95(backlog / capacity + own, facts)
 
 
@@ -329,7 +329,9 @@ def _needs(life: Life, needs: Sequence[Need]) -> Table:
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    if value < 0.01:
+        return "< 0.01"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 if __name__ == "__main__":

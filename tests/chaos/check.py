@@ -1,9 +1,10 @@
 """What is, compared with what must be: every difference is a line; none is what was promised.
 
 receipts   one for each accepted event and worker that listens; parked are what is malformed or poison, with their reasons
+archive    every accepted body, every derived event that Redis has not lost
 memory     mentions, what is true now, censors, decisions, procedures, episodes: as the model has them
-order      no twins, nothing that points nowhere, no fact without its vector, versions and counts that agree
-rest       nothing unread, pending, waiting or unpublished, streams trimmed, no transaction open, no lock held
+
+What holds of every store is in invariants.py, what is open still in rest.py.
 """
 
 from collections import Counter

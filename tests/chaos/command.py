@@ -1,7 +1,9 @@
 """`python -m tests.chaos [--events N] [--seed N] [--minutes M] [--json] [--write FILE]`: break everything, and see what holds."""
 
 import argparse
+import asyncio
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -12,7 +14,7 @@ import uvloop
 from nous import log
 
 from . import faults, report
-from .run import Size, run
+from .run import Outcome, Size, run
 
 PUBLISHING_SHARE = 0.6
 PATIENT = {
@@ -22,7 +24,7 @@ PATIENT = {
     "max_attempts": 5,
     "time_limit_s": 20,
     "stream_keep_s": 5,
-    "page": 128,
+    "page": 64,
     "mind_timeout_s": 3,
     "test_unanswered_s": 20,
     "test_mind_wait_s": 2,
@@ -55,7 +57,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="nous-chaos-") as folder:
         home = options.home or Path(folder)
         home.mkdir(parents=True, exist_ok=True)
-        outcome = uvloop.run(run(home, size, options.seed, say=lambda line: print(line, file=sys.stderr, flush=True)))
+        outcome = uvloop.run(_run(home, size, options.seed))
     if options.json:
         print(json.dumps(report.as_data(outcome), indent=1))
     else:
@@ -63,3 +65,10 @@ def main(arguments: list[str]) -> int:
     if options.write:
         report.write(outcome, options.write)
     return 0 if outcome.is_proven else 1
+
+
+async def _run(home: Path, size: Size, seed: int) -> Outcome:
+    """Whoever ends it wants all that it started ended."""
+    if task := asyncio.current_task():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await run(home, size, seed, say=lambda line: print(line, file=sys.stderr, flush=True))

@@ -102,7 +102,9 @@ class Faults:
             await asyncio.to_thread(self.servers.forget)
         await asyncio.to_thread(self.servers.start_valkey)
         there = await present(self.redis)
-        absent = await missing(self.eyes, there, [said for producer in self.producers for said in producer.log], after=how)
+        told_soon = {said for producer in self.producers for said in producer.again}
+        log = [said for producer in self.producers for said in producer.log if said not in told_soon]
+        absent = await missing(self.eyes, there, log, after=how)
         self.missing += absent
         names = {one.said for one in absent}
         for producer in self.producers:

@@ -35,7 +35,6 @@ class Producer:
     names_events: bool = True
     log: list[Said] = field(default_factory=list)
     again: list[Said] = field(default_factory=list)
-    told_again: int = 0
     unanswered: int = 0
 
     async def publish(self, redis: Redis, gate: asyncio.Event, *, within_s: float) -> None:
@@ -43,16 +42,18 @@ class Producer:
         loop, began = asyncio.get_running_loop(), asyncio.get_running_loop().time()
         for at in range(0, len(self.life), AT_ONCE):
             due = began + within_s * at / len(self.life)
-            await asyncio.sleep(max(due - loop.time(), 0))
-            await self.tell_again(redis, gate)
+            while (left_s := due - loop.time()) > 0:
+                await self.tell_again(redis, gate)
+                await asyncio.sleep(min(left_s, PATIENCE_S))
             await self._send(redis, gate, self.life[at : at + AT_ONCE])
+        await self.tell_again(redis, gate)
 
     async def tell_again(self, redis: Redis, gate: asyncio.Event) -> None:
         """What was lost is published once more, as it was."""
         while self.again:
-            some, self.again = self.again[:AT_ONCE], self.again[AT_ONCE:]
-            self.told_again += len(some)
+            some = self.again[:AT_ONCE]
             await self._send(redis, gate, some)
+            del self.again[: len(some)]
 
     async def _send(self, redis: Redis, gate: asyncio.Event, some: Sequence[Said]) -> None:
         sent = [said for said in some for _ in range(self.times)]

@@ -1,14 +1,18 @@
 """Replicas of every worker and the archivist, each a process, started again when it dies, as an orchestrator does."""
 
 import asyncio
+import ctypes
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from random import Random
 
 import workers
+from nous.embedded.become import PR_SET_PDEATHSIG
 from tests.system.replica import run
 from workers.runtime import streams
 
@@ -21,7 +25,7 @@ class Replicas:
     """A process with all workers for each environment; `died` counts every end, `killed` those that were meant."""
 
     def __init__(self, environments: Sequence[Mapping[str, str]], log: Path) -> None:
-        FORKING.set_forkserver_preload(["pytest", "tests.system.loaded"])
+        FORKING.set_forkserver_preload(["pytest", "tests.system.loaded", __name__])
         self._environments = [dict(os.environ) | dict(environment) for environment in environments]
         self._log = log
         self._names = [*workers.table(), streams.ARCHIVIST]
@@ -65,6 +69,13 @@ class Replicas:
             process.close()
 
     def _started(self, place: int) -> BaseProcess:
-        process = FORKING.Process(target=run, args=(self._names, self._environments[place], self._log), daemon=True)
+        process = FORKING.Process(target=_bound, args=(self._names, self._environments[place], self._log), daemon=True)
         process.start()
         return process
+
+
+def _bound(names: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    """A replica that ends with this program, however that ends: the fork server goes with it, and the kernel takes its children."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    run(names, environment, log)

@@ -16,7 +16,8 @@ from nous import clock
 
 from .faults import CRASHED, EMPTIED, KILLED, RESTARTED, UNSYNCED, Fault
 from .recovery import Recovery
-from .run import PRODUCERS, Outcome
+from .run import Outcome
+from .stand import PRODUCERS
 
 BEGIN, END = "<!-- figures: make chaos -->", "<!-- end of figures -->"
 NAMED_AT_MOST = 10
@@ -127,7 +128,7 @@ def _found(outcome: Outcome) -> Iterator[Row]:
         yield what, f"{count:,}"
     if outcome.retried:
         told = ", ".join(f"{count} {worker}" for worker, count in outcome.retried.items())
-        yield "parked because they had overtaken what they are about, and retried", told
+        yield "parked without fault (they had overtaken what they are about, or died in bad company), and retried by a person", told
 
 
 def _memory(outcome: Outcome) -> Iterator[Row]:

@@ -12,7 +12,19 @@ from typing import Any
 
 from rich.console import Console
 
-from . import decision_noise, episodes, locomo_mind, locomo_stream, merging, one_question, rewording, same_fact, significance, superseding
+from . import (
+    decision_noise,
+    episodes,
+    locomo_mind,
+    locomo_stream,
+    merging,
+    one_question,
+    replaying,
+    rewording,
+    same_fact,
+    significance,
+    superseding,
+)
 
 SECTIONS: dict[str, Any] = {
     "merging": merging,
@@ -22,6 +34,7 @@ SECTIONS: dict[str, Any] = {
     "same fact": same_fact,
     "one question": one_question,
     "locomo mind": locomo_mind,
+    "replay": replaying,
     "significance": significance,
     "decision filter": decision_noise,
     "episodes": episodes,

@@ -370,7 +370,7 @@ async def test_status_says_what_a_silent_replica_holds_and_when_another_takes_it
 async def test_status_says_how_to_see_what_is_parked_and_what_to_do_about_it(nous: Nous) -> None:
     await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={ids.new()}")
     await nous("wait")
-    assert (await nous("status")).stdout.splitlines()[-3:] == [
+    assert (await nous("status")).stdout.splitlines()[-4:-1] == [
         "1 parked by censor_escalator. To see them, each with its reason:",
         "  nous dead list --worker censor_escalator",
         "Once the cause is mended: nous dead retry --all --worker censor_escalator",

@@ -100,7 +100,7 @@ async def test_it_is_the_same_again_and_the_difference_is_none(nous: Nous, livin
 
 async def test_nothing_live_is_touched(nous: Nous, living: Living, redis: Redis, database_url: str) -> None:
     before = await everything(database_url, redis)
-    for words in ((), ("--order", "occurred"), ("--source", "streams"), ("--set", "CONFIRM_SIMILARITY=0.97")):
+    for words in (("--set", "CONFIRM_SIMILARITY=0.97"), ("--source", "streams", "--order", "occurred")):
         await replayed(nous, *words)
         await nous("diff", "again")
         await nous("replays", "drop", "again")

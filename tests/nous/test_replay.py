@@ -67,6 +67,7 @@ def a_life(agent: str, dice: random.Random) -> list[Event]:
         at = NOON + timedelta(minutes=dice.randrange(10_000))
         subject = content.split(" has")[0]
         told.append(a_fact_learned(agent_id=agent, content=content, subject=subject, occurred_at=at, fact_id=_id(agent, content)))
+    told += [first.model_copy(update={"event_id": f"{first.event_id} again"}) for first in told[:3]]
     told += [a_censor_triggered(agent_id=agent, censor_id=_id(agent, "censor"), was_blocked=False) for _ in range(7)]
     decision = a_decision_recorded(agent_id=agent)
     told += [decision, a_decision_reviewed(agent_id=agent, decision_id=decision.decision_id, outcome="success")]

@@ -81,13 +81,21 @@ async def delete(redis: Redis, meant: Meant, *, patience_s: float, rewritten: Re
 async def rewrite_files(redis: Redis) -> tuple[str, ...]:
     """Have Redis write its files anew, without what was deleted; what was done, in words. Raises Outage."""
     told: list[str] = []
+    async with reachable(), servers.each(redis) as each:
+        for server in each:
+            told += [one for one in await _files_of(server) if one not in told]
+    return tuple(told)
+
+
+async def _files_of(redis: Redis) -> list[str]:
+    told: list[str] = []
     async with reachable():
         persistence = await redis.info("persistence")
         if persistence.get("aof_enabled"):
             told.append(await _written_anew(redis, "the append-only file", redis.bgrewriteaof, _is_rewriting, "aof_last_bgrewrite_status"))
         if await _has_snapshots(redis):
             told.append(await _written_anew(redis, "the snapshot", redis.bgsave, _is_saving, "rdb_last_bgsave_status"))
-    return tuple(told)
+    return told
 
 
 async def search(redis: Redis, words: Collection[bytes]) -> list[Standing]:

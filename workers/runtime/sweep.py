@@ -56,8 +56,8 @@ async def _settle_published(database: Database, redis: Redis, consumers: Consume
     while True:
         async with database.queue() as db:
             letters = await outbox.unanswered(db, before=before, limit=LETTERS_AT_ONCE)
-        open_ = await _unanswered(database, letters, consumers)
-        idle = {stream for stream in {letter.stream for letter in open_} if await _is_idle(redis, stream, consumers)}
+        idle = {stream for stream in {letter.stream for letter in letters} if await _is_idle(redis, stream, consumers)}
+        open_ = await _unanswered(database, letters, consumers)  # after that: what was through by then has its receipt
         lost = [letter for letter in open_ if letter.stream in idle]
         await streams.append(redis, [(letter.stream, letter.agent_id, letter.body) for letter in lost])
         async with database.queue() as db:
