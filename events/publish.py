@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from .base import Event
+from .partitions import key
 from .wire import encode
 
 
@@ -24,13 +25,14 @@ class Redis(Protocol):
         """A pipeline without MULTI."""
 
 
-async def publish(redis: Redis, events: Iterable[Event]) -> list[str]:
+async def publish(redis: Redis, events: Iterable[Event], *, partitions: int = 0) -> list[str]:
     """Append each event to its stream, in order, in one round trip; returns the entry ids.
 
+    `partitions` is what NOUS_STREAM_PARTITIONS is where the workers run, or less; without it the plain streams are used, which is as well.
     Raises whatever the client raises when Redis is away; what was not acknowledged may be published again, for every event
     carries its id and has one effect.
     """
     pipeline = redis.pipeline(transaction=False)
     for event in events:
-        pipeline.xadd(event.stream, {"data": encode(event)})
+        pipeline.xadd(key(event.stream, event.agent_id, partitions), {"data": encode(event)})
     return [entry.decode() if isinstance(entry, bytes) else str(entry) for entry in await pipeline.execute()]

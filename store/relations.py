@@ -143,4 +143,4 @@ async def linked(db: Read, texts: Collection[tuple[str, bytes]]) -> set[tuple[st
 
 
 def _relation(row: Any) -> Relation:
-    return Relation(**row._mapping)
+    return Relation(*row)  # its columns are in the order of the fields; by their names it takes three times as long

@@ -64,6 +64,8 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
     replays.url_of(live_url, asked.into)
     tally, began = Tally(), time.monotonic()
     async with place.database(settings, pool=SIDE_BY_SIDE) as live:
+        if changed.embedder == settings.embedder:
+            await _hold_to_its_embedder(live, settings)
         roots = await _given_roots(settings, live, asked.source)
         agents = await _agents(live, asked, roots)
         async with _made(live_url, asked.into, changed) as (fresh, embedder):
@@ -85,7 +87,7 @@ def with_changes(settings: Settings, sets: Sequence[str]) -> Settings:
             raise UserMistake(f"--set {one!r} does not do; write NAME=VALUE with the name of a setting{screen.meant(name, known)}")
         changes[name.lower()] = value
     try:
-        return Settings(**{**{name.lower(): getattr(settings, name.lower()) for name in PLACES}, **changes})
+        return Settings(**{**{name: getattr(settings, name) for name in settings.model_fields_set}, **changes})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         raise UserMistake(f"--set {str(first['loc'][0]).upper()}={first['input']} does not do: {screen.plainly(first['msg'])}") from None
@@ -134,6 +136,14 @@ async def _naming(db: Read, named: set[str]) -> dict[str, list[Archived]]:
 
 def _where(source: str) -> str:
     return {ARCHIVE: "the archive", STREAMS: "the streams"}.get(source, source)
+
+
+async def _hold_to_its_embedder(live: Database, settings: Settings) -> None:
+    """Raises Misconfigured when the store's vectors are another embedder's, and nobody asked for that with --set."""
+    embedder = providers.embedder(settings)
+    async with live.overview() as db:
+        embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
+    await embedder.close()
 
 
 # ── the stores, and what works on them ────────────────────────────────────────────────────────────────────────────────────

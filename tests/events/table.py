@@ -89,6 +89,10 @@ the models and `publish`, importable as `nous_memory_events`.
   most {content:,} characters and a body at most {body} MiB.
 - **A body that is no event** (not JSON, a field missing or out of its range) is parked at once in `<stream>.parked`, with a sentence that
   says what to send instead. Its neighbours go on.
+- **Partitions.** Where `NOUS_STREAM_PARTITIONS` is N, a stream is also read at `<stream>:{{0}}` … `<stream>:{{N-1}}`, braces included.
+  An agent belongs to the one that the CRC-32 of its id in UTF-8 (as in zlib and zip), modulo N, names: with N = 8, `agent-7` to
+  `fact_learned:{{4}}`. The plain stream is always read, so a producer need not know; one that does spares a cluster's busiest server.
+  From Python: `publish(redis, events, partitions=8)`. A producer may use a smaller N than the workers, not a larger one.
 
 ## Every event and every field
 

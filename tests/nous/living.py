@@ -143,6 +143,7 @@ async def replaying(kit: Kit, stack: embedded.Stack, template: str) -> AsyncIter
             wanted: Wanted | None = None,
             settings: Settings | None = None,
             mind: Mind | None = None,
+            model: str = "scripted",
             embedder: Any = None,
             roots: dict[str, list[Archived]] | None = None,
             prepared: Callable[[Database], Awaitable[None]] | None = None,
@@ -160,7 +161,7 @@ async def replaying(kit: Kit, stack: embedded.Stack, template: str) -> AsyncIter
                     embedder=RecordedEmbedder(embedder or ZeroEmbedder(), kit.database, active.table, agent, tally),
                     registered=active,
                     settings=settings or kit.settings,
-                    mind=RecordedMind({"relation": "scripted", "writing": "scripted"}, tally, real=mind),
+                    mind=RecordedMind({"relation": model, "writing": model}, tally, real=mind),
                 )
                 given = None if roots is None else roots.get(agent, [])
                 await replay.run(agent, kit.database, inside, wanted or Wanted(), tally, order=order, roots=given, on_made=made.append)

@@ -339,6 +339,34 @@ async def test_status_says_what_waits_longest_and_that_no_worker_runs(nous: Nous
     assert "retrying" in (await nous("wait", "--timeout", "0")).stderr
 
 
+async def test_status_says_who_keeps_a_stream_from_being_trimmed_and_what_to_do(nous: Nous, redis: Redis) -> None:
+    assert "cannot be trimmed" not in (await nous("status")).stdout
+    await redis.xadd(FACT, {"data": b"{}"}, id="1700000000000-0")
+    (held,) = [one for one in (await nous.json("status"))["streams"] if one["held_s"]]
+    assert (held["stream"], held["entries"], held["needed_by"]) == (FACT, 1, "archivist")
+    shown = (await nous("status")).stdout
+    assert f"{FACT} keeps 1 entry and cannot be trimmed: the group archivist has needed the oldest for" in shown
+    assert f"nous group drop {FACT} archivist" in shown
+    for group in ("archivist", "deduplicator", "gone"):
+        await redis.xgroup_create(FACT, group, id="$" if group != "gone" else "0")
+    shown = (await nous("status")).stdout
+    assert "the group gone has needed the oldest" in shown
+    assert f"If its reader is gone for good: nous group drop {FACT} gone" in shown
+
+
+async def test_the_archivist_is_shown_and_waited_for_only_while_one_runs(nous: Nous, redis: Redis) -> None:
+    await redis.xadd("fact_confirmed", {"data": b"{}"})
+    seen = await nous.json("status")
+    assert (seen["settled"], seen["archivist"]["lag"], seen["archivist"]["is_alive"]) == (True, 1, False)
+    assert re.search(r"archivist +\(all streams\) +1 +0 +never", (await nous("status")).stdout)
+    await redis.xgroup_create("fact_confirmed", "archivist", id="0")
+    await redis.xreadgroup("archivist", "one", {"fact_confirmed": ">"})
+    seen = await nous.json("status")
+    assert (seen["settled"], seen["archivist"]["pending"], seen["archivist"]["is_alive"]) == (False, 1, True)
+    await redis.xack("fact_confirmed", "archivist", (await redis.xrange("fact_confirmed"))[0][0])
+    assert (await nous.json("status"))["settled"] is True
+
+
 async def test_status_says_which_of_the_workers_does_not_run(nous: Nous, kit: Kit, stack: embedded.Stack) -> None:
     stop = asyncio.Event()
     running = asyncio.create_task(Process([workers.table()["deduplicator"]], kit, stack.redis_url).run(stop))

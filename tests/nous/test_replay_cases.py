@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import asyncpg
 import pytest
 from redis.asyncio import Redis
 
@@ -14,6 +15,7 @@ from events import CensorAdded, CensorRelaxed, EpisodeRestored, FactRestored, Fa
 from nous import clock
 from nous.replaying import difference
 from nous.replaying.tally import Tally
+from providers.offline import OfflineMind
 from recall import sessions
 from recall.opening import Tools
 from store import archive, facts, forgetting, lineage, receipts
@@ -134,8 +136,6 @@ async def test_what_was_put_aside_as_noise_and_restored_is_restored_again(living
 
 @pytest.mark.parametrize("has_mind", [True, False], ids=["with a mind", "with none"])
 async def test_a_conversation_reported_turn_by_turn_is_summarised_again_as_it_was(kit, redis, database_url, replaying: Replaying, has_mind):
-    from providers.offline import OfflineMind
-
     kit = kit if has_mind else replace(kit, mind=OfflineMind())
     living, tools = Living(kit, redis), Tools(kit.database, kit.embedder, kit.settings)
     for number, (said, answered) in enumerate(((f"{OSLO} {TEA}", "Noted."), ("Shall we plan the trip?", "Let us begin with the dates."))):
@@ -268,6 +268,22 @@ async def test_what_said_neither_its_id_nor_its_time_has_the_ones_that_followed_
     again = await replaying()
     await alike(database_url, again)
     assert whole(again.tally)
+
+
+# ── minds ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_offline_mind_is_asked_again_where_its_answer_is_not_on_record_for_it_goes_by_rule(
+    kit, redis, database_url, replaying: Replaying
+):
+    offline = OfflineMind()
+    await Living(replace(kit, mind=offline), redis).live(
+        learned("Maria has two cats."), learned("Maria has two  cats!", 1), learned(HOME, 2)
+    )
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("DELETE FROM bus.answers")
+    await connection.close()
+    assert whole((await replaying(model=offline.model("relation"))).tally)
 
 
 # ── forgotten ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -35,7 +35,7 @@ async def replica(database_url: str, stack: embedded.Stack, redis: Redis, tmp_pa
     def start(*names: str, **settings: object) -> BaseProcess:
         short = {"claim_after_s": 2, "retry_base_s": 0.05, "retry_cap_s": 0.2, "max_attempts": 3, "time_limit_s": 20} | settings
         environment = os.environ | {f"NOUS_{name.upper()}": str(value) for name, value in short.items()}
-        environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": stack.redis_url}
+        environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": str(settings.get("redis_url", stack.redis_url))}
         process = FORKING.Process(target=run, args=(names or ("deduplicator",), dict(environment), tmp_path / "replicas.log"))
         process.start()
         started.append(process)

@@ -1,4 +1,4 @@
-"""Streams spread over partitions: a plain XADD is heard as well, nothing is stranded when their number changes, nobody sees the difference."""
+"""Streams spread over partitions: a plain XADD is heard too, nothing is stranded when their number changes, nobody sees it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -72,7 +72,7 @@ async def run(kit: Kit, stack: embedded.Stack, redis: Redis) -> Any:
 async def receipts(database: Database, worker: str = "deduplicator") -> dict[str, int]:
     """How many receipts each event has of a worker."""
     found = await rows(database, "SELECT event_id, count(*) FROM bus.receipts WHERE worker = :worker GROUP BY 1", worker=worker)
-    return {event: count for event, count in found}
+    return dict(found)
 
 
 async def all_are_worked(kit: Kit, redis: Redis, said: set[str]) -> bool:
@@ -88,7 +88,9 @@ async def test_a_plain_xadd_and_partitions_are_heard_alike_and_archived_once(kit
         await until(partial(all_are_worked, kit, redis, said), what="receipts of all")
         stored = [await redis.xlen(key) for key in partitions.keys("fact_stored", 4)]
     assert (await receipts(kit.database)) == dict.fromkeys(said, 1)
-    assert (await receipts(kit.database, "supersession_checker")).keys() and stored[0] == 0 and min(stored[1:]) > 0
+    assert (await receipts(kit.database, "supersession_checker")).keys()
+    assert stored[0] == 0
+    assert min(stored[1:]) > 0
     kept = [
         row for agent in AGENTS for page in [p async for p in archive.of_agent(kit.database, agent)] for row in page if row.stream == FACT
     ]
@@ -139,7 +141,9 @@ async def test_what_is_parked_shares_the_partition_and_is_retried_from_there(
     assert "@" in one.entry_id
     entries = parked.Entries(client)
     body = await entries.body(one, database)
-    assert body and b"broken" in body.content and body.found_in.startswith(f"{FACT}.parked")
+    assert body
+    assert b"broken" in body.content
+    assert body.found_in.startswith(f"{FACT}.parked")
     outcome = [done async for done in parked.retry(database, client, [one])]
     assert len(outcome[0].done) == 1
     assert await redis.xlen(f"{key}.parked") == 0
@@ -173,7 +177,8 @@ async def test_every_partition_is_trimmed_by_itself_and_one_that_is_held_back_is
     await until(partial(trimmed, redis, listening), what="a time later than that of the entries")
     left = {key: await redis.xlen(key) for key in keys}
     held = left.pop(f"{FACT}:{{0}}")
-    assert held > 0 and not any(left.values())
+    assert held > 0
+    assert not any(left.values())
     (kept,) = [one for one in await retention.kept(redis, listening, keep_s=0) if one.entries]
     assert (kept.stream, kept.entries, kept.needed_by) == (FACT, held, "deduplicator")
 

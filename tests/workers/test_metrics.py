@@ -177,6 +177,8 @@ async def test_lag_pending_waiting_parked_and_the_oldest_are_told_as_they_stand(
     assert seen['nous_oldest_pending_seconds{stream="fact_learned",worker="deduplicator"}'] == pytest.approx(600, abs=60)
     assert seen['nous_oldest_pending_seconds{stream="censor_triggered",worker="censor_escalator"}'] == 0
     assert seen['nous_stream_entries{stream="fact_learned"}'] == 3
+    assert seen['nous_stream_lag{stream="(all streams)",worker="archivist"}'] >= 3
+    assert seen['nous_trim_held_seconds{group="archivist",stream="fact_learned"}'] == pytest.approx(480, abs=60)
     assert seen['nous_waiting{worker="deduplicator"}'] == 2
     assert seen["nous_unadjudicated"] == 1
     assert seen["nous_outbox_unpublished"] == 0

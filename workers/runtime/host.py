@@ -57,7 +57,7 @@ class Host:
     async def accept(self, entries: list[Entry]) -> None:
         """Take what was fetched, page by page, and return when there is room for more. What is not started yet is kept from others."""
         size = self.life.page
-        async with self.life.kept_ours(entries[size:]):
+        async with self.life.kept_ours(entries if self._is_full else entries[size:]):
             for start in range(0, len(entries), size):
                 await self._room()
                 if start and self.life.stopping.is_set():
@@ -67,8 +67,12 @@ class Host:
                 task.add_done_callback(self.pages.discard)
         await self._room()
 
+    @property
+    def _is_full(self) -> bool:
+        return len(self.pages) >= self.life.pages_in_flight
+
     async def _room(self) -> None:
-        while len(self.pages) >= self.life.pages_in_flight:
+        while self._is_full:
             await asyncio.wait(self.pages, return_when=asyncio.FIRST_COMPLETED)
 
     async def _work(self, entries: list[Entry]) -> None:

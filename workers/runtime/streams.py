@@ -86,6 +86,10 @@ async def reachable() -> AsyncIterator[None]:
         if isinstance(error, AWAY) or AWAY_WORDS.intersection(str(error).split()):
             raise Outage("Redis", str(error)) from error
         raise
+    except AttributeError as error:  # when one command of a cluster's client fails, its connections are closed under the hands of others
+        if error.name != "writelines":
+            raise
+        raise Outage("Redis", "its connection was closed meanwhile") from error
     except (RedisError, exceptions.RedisClusterException) as error:
         raise Outage("Redis", str(error) or type(error).__name__) from error
 
