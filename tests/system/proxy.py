@@ -47,9 +47,10 @@ class Cable:
         self._writers |= {writer, there_writer}
         pumps = {asyncio.create_task(_pump(reader, there_writer)), asyncio.create_task(_pump(there_reader, writer))}
         self._pumps |= pumps
-        await asyncio.gather(*pumps, return_exceptions=True)
+        ended = await asyncio.gather(*pumps, return_exceptions=True)
         self._pumps -= pumps
-        self._writers -= {writer, there_writer}
+        if not any(isinstance(one, asyncio.CancelledError) for one in ended):  # one that fell silent stays open
+            self._writers -= {writer, there_writer}
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -18,7 +18,6 @@ from tests.factories import NOON, an_id
 from tests.model_server import Body, ModelServer, Sent, holding, remembering
 from tests.system.conftest import Replicas, publish, rows, settled
 from workers.runtime import streams
-from workers.runtime.streams import GroupState
 
 EPISODES = 30
 KILLS = 8
@@ -132,7 +131,7 @@ async def test_twenty_episodes_closed_at_once_are_in_work_at_once_and_the_model_
 
     async def is_busy() -> bool:
         state = await streams.group_state(redis, "episode_closed", "episode_summarizer")
-        return server.in_flight == AT_THE_MODEL and state == GroupState(lag=0, pending=20 - 3)
+        return server.in_flight == AT_THE_MODEL and (state.lag, state.pending) == (0, 20 - 3)
 
     await until(is_busy, what="three settled, the others in work, and as many questions on their way as there may be")
     go_on.set()

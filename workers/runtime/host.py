@@ -10,6 +10,7 @@ resume     what waits for a mind is worked in pages, when it is due
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -53,6 +54,7 @@ class Host:
         self.keys: list[str] = []
         self.looked_at = float("-inf")
         self.subscribers: dict[str, Any] = {}
+        self.given_up_on: set[str] = set()
 
     async def accept(self, entries: list[Entry]) -> None:
         """Take what was fetched, page by page, and return when there is room for more. What is not started yet is kept from others."""
@@ -161,6 +163,19 @@ class Host:
         await asyncio.gather(*map(_stop_reading, self.subscribers.values()))
         if self.pages:
             await asyncio.wait(self.pages)
+        with suppress(Outage):
+            await self._finish_what_came_late()
+
+    async def _finish_what_came_late(self) -> None:
+        """Work what Redis handed over as the reading ended, and nobody has begun. Raises Outage."""
+        life = self.life
+        while came := [
+            one
+            for one in await streams.own_pending(life.redis, life.worker.name, life.consumer, self.keys, count=life.page)
+            if one.entry_id not in self.given_up_on
+        ]:
+            self.given_up_on |= {one.entry_id for one in came}  # what waits for something that is away stays pending
+            await self._work(came)
 
     async def abandon(self) -> None:
         """Leave what is still in flight to another replica."""

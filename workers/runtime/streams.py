@@ -163,6 +163,21 @@ async def read(redis: Redis, group: str, consumer: str, keys: Sequence[str], *, 
     return by_stream
 
 
+async def own_pending(redis: Redis, group: str, consumer: str, keys: Sequence[str], *, count: int) -> list[Entry]:
+    """What was delivered to this consumer and is not acknowledged, up to `count` entries of each key. Raises Outage."""
+    found: list[Entry] = []
+    async with reachable():
+        for key in keys:
+            try:
+                told: Any = await redis.xreadgroup(group, consumer, {key: "0"}, count=count)
+            except ResponseError as error:
+                if "NOGROUP" in str(error):
+                    continue
+                raise
+            found += [one for _, entries in told or [] for one in _entries(key, entries) if one.fields]
+    return found
+
+
 async def _read(redis: Redis, group: str, consumer: str, keys: Sequence[str], count: int, block_ms: int) -> list[Any]:
     """In one command; one for each slot in a cluster, which cannot wait at several places at once."""
     if not servers.is_cluster(redis):
