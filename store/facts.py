@@ -192,9 +192,7 @@ def wanted(as_of: datetime | None) -> str:
     return f"f.valid_from <= :as_of AND (:inactive OR {was_true})"
 
 
-async def saying(
-    db: Read, words: str, *, agent: str | None, inactive: bool, limit: int, as_of: datetime | None = None
-) -> list[Fact]:
+async def saying(db: Read, words: str, *, agent: str | None, inactive: bool, limit: int, as_of: datetime | None = None) -> list[Fact]:
     """Facts with these words in them or in their subject, in any case, the latest claimed first; of every agent when `agent` is None.
 
     Every fact of the agent is looked at, or of all agents.
