@@ -160,12 +160,10 @@ class Life:
         async with self.kit.database.write({delivery.event.agent_id for delivery, _ in group}) as db:
             await embedders.hold(db, self.kit.registered)
             settled = await receipts.settled(db, self.worker.name, [delivery.key for delivery, _ in group])
-            refused = await forgotten.refused(db, [record.arrival(delivery) for delivery, _ in group])
-            open_ = [
-                (delivery, thought)
-                for delivery, thought in group
-                if delivery.key not in settled and record.arrival(delivery) not in refused
-            ]
+            open_ = [(delivery, thought) for delivery, thought in group if delivery.key not in settled]
+            if await forgotten.anything(db):
+                refused = await forgotten.refused(db, [record.arrival(delivery) for delivery, _ in open_])
+                open_ = [(delivery, thought) for delivery, thought in open_ if record.arrival(delivery) not in refused]
             if not open_:
                 return []
             endings = await self.worker.write(db, [Job(delivery.event, thought) for delivery, thought in open_], self.kit)
