@@ -52,11 +52,6 @@ def redis_url(settings: Settings) -> str:
     return url
 
 
-def redis_in_a_shell(settings: Settings) -> str:
-    """The same as a person hands it to another program: by its variable when it has one, for it may hold a password."""
-    return '"$NOUS_REDIS_URL"' if settings.redis_url else redis_url(settings)
-
-
 @asynccontextmanager
 async def database(settings: Settings, *, pool: int = 1) -> AsyncIterator["Database"]:
     """A connection to the store, for the block."""

@@ -9,7 +9,7 @@ row, and the row is its receipt. One reads all streams with one command; any num
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -24,6 +24,7 @@ from store.archive import Archived
 
 from . import retention, streams
 from .patience import stopped_within, through_outages
+from .runs import bounded
 from .streams import Entry
 from .sweep import Consumers
 from .worker import Kit
@@ -65,7 +66,7 @@ class Archivist:
 
     async def keep(self, stream: str, entries: Sequence[Entry]) -> None:
         """Keep these entries, and acknowledge them. Raises Outage and Contended."""
-        for some in _bounded([archived(events.CATALOGUE[stream], entry) for entry in entries]):
+        for some in bounded([archived(events.CATALOGUE[stream], entry) for entry in entries], BYTES_AT_ONCE):
             async with self.kit.database.notes({one.agent_id for one in some}) as db:
                 await archive.insert(db, some)
         await streams.acknowledge(self.redis, stream, streams.ARCHIVIST, [entry.entry_id for entry in entries])
@@ -119,17 +120,3 @@ def _arrived_at(entry: Entry, now: datetime) -> datetime:
         return min(events.entry_time(entry.entry_id), now + events.MAX_CLOCK_AHEAD)
     except MalformedEvent:
         return now
-
-
-def _bounded(rows: Sequence[Archived]) -> Iterator[list[Archived]]:
-    """The rows in runs that are no burden to send."""
-    some: list[Archived] = []
-    size = 0
-    for row in rows:
-        if some and size + len(row.body) > BYTES_AT_ONCE:
-            yield some
-            some, size = [], 0
-        some.append(row)
-        size += len(row.body)
-    if some:
-        yield some

@@ -14,7 +14,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from . import outcomes, record, streams
 from .parking import Parking
 from .patience import repeating, through_outages
 from .record import Delivery, Ended
+from .runs import bounded
 from .streams import Entry
 from .sweep import Consumers, announce
 from .worker import Job, Kit, RetryLater, Worker
@@ -134,7 +135,7 @@ class Life:
     async def think(self, deliveries: Sequence[Delivery]) -> list[tuple[Delivery, Any]]:
         """Each delivery with the worker's thought about it, within the time limit and with no transaction open."""
         thoughts: list[Any] = []
-        for some in _bounded(deliveries):
+        for some in bounded(deliveries, BYTES_PER_THOUGHT):  # very long texts would meet the time limit as one
             async with asyncio.timeout(self.kit.settings.time_limit_s * self.worker.patience):
                 thoughts += await self.worker.think([delivery.event for delivery in some], self.kit)
         return list(zip(deliveries, thoughts, strict=True))
@@ -234,20 +235,6 @@ class Life:
 
     async def _through_outages(self, step: Callable[[], Awaitable[None]]) -> bool:
         return await through_outages(step, stopping=self.stopping, log=self.log)
-
-
-def _bounded(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
-    """The page in runs of at most BYTES_PER_THOUGHT, so that a page of very long texts does not meet the time limit as one."""
-    some: list[Delivery] = []
-    size = 0
-    for delivery in deliveries:
-        if some and size + len(delivery.body) > BYTES_PER_THOUGHT:
-            yield some
-            some, size = [], 0
-        some.append(delivery)
-        size += len(delivery.body)
-    if some:
-        yield some
 
 
 def _by_agent(jobs: Sequence[tuple[Delivery, Any]]) -> list[list[tuple[Delivery, Any]]]:
