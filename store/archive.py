@@ -100,6 +100,18 @@ async def these(db: Read, agent: str, event_ids: Collection[str]) -> dict[Key, l
     return found
 
 
+async def held(db: Read, events: Collection[tuple[str, str]]) -> set[Key]:
+    """What is archived under these (agent, event id)."""
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT e.agent_id, e.event_id, e.stream FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[]))"
+            " AS q(agent_id, event_id) JOIN bus.events e ON e.agent_id = q.agent_id AND e.event_id = q.event_id"
+        ),
+        {"agents": [agent for agent, _ in events], "events": [event for _, event in events]},
+    )
+    return {(row.agent_id, row.event_id, row.stream) for row in rows}
+
+
 async def within(db: Read, first: str, last: str, *, agent: str | None, limit: int) -> list[Archived]:
     """Events whose id lies between these two, every agent's when `agent` is None; needs an overview."""
     rows = await db.execute(

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-import workers
 from events import Event
 from nous import clock, ids
 from nous.errors import Contended, Misconfigured, Outage, UserMistake
@@ -51,4 +50,4 @@ async def send(settings: Settings, database: Database, letters: Sequence[Letter]
     """Publish the letters now; when Redis is away, or is not known here, a running worker does it within seconds of its return."""
     with suppress(Outage, Contended, Misconfigured):
         async with place.redis(settings) as redis:
-            await announce(database, redis, letters, workers.consumers())
+            await announce(database, redis, letters)

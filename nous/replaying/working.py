@@ -48,7 +48,7 @@ class Working:
         self.tally = tally
         self.mind = cast("RecordedMind", kit.mind)
         none: Any = None  # no broker takes part
-        self.lives = {name: Life(worker, kit, none, "replay", {}) for name, worker in workers.table().items()}
+        self.lives = {name: Life(worker, kit, none, "replay") for name, worker in workers.table().items()}
         self.letters: dict[Turn, bytes] = {}
         self._was = was
         self._planned = planned

@@ -1,7 +1,7 @@
 """What is, compared with what must be: every difference is a line; none is what was promised.
 
 receipts   one for each accepted event and worker that listens; parked are what is malformed or poison, with their reasons
-archive    every accepted body, every derived event that Redis has not lost
+archive    every accepted body, every derived event
 memory     mentions, what is true now, censors, decisions, procedures, episodes: as the model has them
 
 What holds of every store is in invariants.py, what is open still in rest.py.
@@ -63,17 +63,14 @@ async def receipts(eyes: Eyes, known: Expected, verdict: Verdict) -> None:
     verdict.counts |= {"receipts": len(rows), "parked": len(parked), "parked, malformed": len(malformed), "parked, poison": len(poison)}
 
 
-async def archived(eyes: Eyes, log: Sequence[Said], verdict: Verdict, *, losses: bool) -> None:
-    """Every accepted body; and every derived event, but for those that Redis lost after they were answered and before they were kept."""
+async def archived(eyes: Eyes, log: Sequence[Said], verdict: Verdict) -> None:
+    """Every accepted body; and every derived event, whatever Redis lost."""
     digests = {bytes(row["digest"]) for row in await eyes.rows("SELECT digest FROM bus.events")}
     verdict.found("the archive holds every accepted body", [key(one) for one in log if archive.digest(archived_body(one)) not in digests])
     kept = {f"{row['stream']}:{row['event_id']}" for row in await eyes.rows("SELECT stream, event_id FROM bus.events")}
     derived = [one for row in await eyes.rows("SELECT derived FROM bus.receipts") for one in row["derived"]]
-    gone = [one for one in derived if one not in kept]
     verdict.counts |= {"events archived": len(digests), "events that workers derived": len(derived)}
-    verdict.counts |= {"derived events that Redis lost before they were archived, and their receipts name": len(gone)}
-    if not losses:
-        verdict.found("the archive holds every derived event", gone)
+    verdict.found("the archive holds every derived event", [one for one in derived if one not in kept])
 
 
 async def memory(eyes: Eyes, known: Expected, verdict: Verdict) -> None:

@@ -25,7 +25,6 @@ CUT_REDIS = "connections to Redis cut"
 CUT_POSTGRES = "connections to Postgres cut"
 CUT_S = 1.5
 PORTIONS = {KILLED: 8, RESTARTED: 2, UNSYNCED: 1, EMPTIED: 1, CRASHED: 2, CUT_REDIS: 2, CUT_POSTGRES: 2}
-LOSSES = (RESTARTED, UNSYNCED, EMPTIED)
 
 
 @dataclass(frozen=True)

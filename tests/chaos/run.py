@@ -23,7 +23,7 @@ from tests.system.replica import FAIL, KILL
 from workers.runtime import parked as parking
 from workers.runtime import streams
 
-from . import check, faults, invariants, lives, mind, rest, stand
+from . import check, invariants, lives, mind, rest, stand
 from .check import Verdict
 from .eyes import Eyes
 from .faults import Fault, Faults
@@ -191,7 +191,7 @@ async def _judge(world: Faults, outcome: Outcome, agents: list[str]) -> None:
     outcome.lost = _lost(outcome.missing, rows)
     verdict.found("every event is published", {p.number: len(p.life) - len(p.log) for p in world.producers if len(p.log) != len(p.life)})
     await check.receipts(world.eyes, known, verdict)
-    await check.archived(world.eyes, log, verdict, losses=any(one.kind in faults.LOSSES for one in world.done))
+    await check.archived(world.eyes, log, verdict)
     await check.memory(world.eyes, known, verdict)
     for promise, breaches in (await invariants.breaches(world.eyes)).items():
         verdict.found(promise, breaches)

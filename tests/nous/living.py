@@ -65,8 +65,8 @@ class Living:
     passed: timedelta = timedelta()
 
     def __post_init__(self) -> None:
-        self.lives = {name: Life(one, self.kit, self.redis, "by-hand", workers.consumers()) for name, one in workers.table().items()}
-        self.archivist = Archivist(self.kit, self.redis, "by-hand", workers.consumers())
+        self.lives = {name: Life(one, self.kit, self.redis, "by-hand") for name, one in workers.table().items()}
+        self.archivist = Archivist(self.kit, self.redis, "by-hand")
 
     async def live(self, *told: Event) -> None:
         """Say these one after another, each worked to its end."""
@@ -88,7 +88,7 @@ class Living:
 
     async def send(self, letters: Sequence[Letter]) -> None:
         """Send what was committed, and work it."""
-        await announce(self.kit.database, self.redis, letters, workers.consumers())
+        await announce(self.kit.database, self.redis, letters)
         await self.settle()
 
     async def settle(self) -> None:

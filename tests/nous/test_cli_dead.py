@@ -28,7 +28,7 @@ UNREADABLE = "no JSON \x1b[31m \u202e [bold]".encode()
 @pytest.fixture
 async def life(kit: Kit, redis: Redis) -> Life:
     """A deduplicator, worked by hand."""
-    return Life(table()["deduplicator"], kit, redis, "by-hand", {})
+    return Life(table()["deduplicator"], kit, redis, "by-hand")
 
 
 async def park(life: Life, *bodies: bytes) -> None:

@@ -55,6 +55,6 @@ async def store(database: Database, *new: Fact) -> None:
 
 async def park(kit: Kit, site: Site, bodies: Sequence[bytes]) -> None:
     """Have the deduplicator park these."""
-    life = Life(table()["deduplicator"], kit, site.redis, "by-hand", {})
+    life = Life(table()["deduplicator"], kit, site.redis, "by-hand")
     for number, body in enumerate(bodies):
         await life.work([Entry(f"189345600{number:04}-0", {b"data": body})])

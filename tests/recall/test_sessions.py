@@ -661,7 +661,7 @@ def mind() -> WritingMind:
 @pytest.fixture
 def summarizer(kit: Kit, redis: Redis, mind: WritingMind) -> Bench:
     kit = replace(kit, mind=mind)
-    return Bench(Life(workers.table()["episode_summarizer"], kit, redis, "by-hand", workers.consumers()), kit, redis)
+    return Bench(Life(workers.table()["episode_summarizer"], kit, redis, "by-hand"), kit, redis)
 
 
 async def close(talk: Talk, session_id: str, summarizer: Bench, **over: Any) -> Episode:

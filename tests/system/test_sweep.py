@@ -1,4 +1,4 @@
-"""A derived event is published until every consumer has answered, whatever Redis loses."""
+"""A derived event is published until every consumer has answered and the archive has it, whatever Redis loses."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -17,7 +17,8 @@ from providers.offline import OfflineMind
 from store.database import Database, Write
 from tests.conftest import until
 from tests.system.conftest import publish, rows
-from workers.runtime import app, sweep
+from workers.runtime import app, streams, sweep
+from workers.runtime.archivist import Archivist
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, Worker
 
 Process = Callable[..., Awaitable[app.Process]]
@@ -73,6 +74,27 @@ async def test_a_consumer_that_parked_the_event_has_answered(listener: None, pro
     await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE ending = 'parked'"), what="the parked receipt")
     await until(lambda: _is_empty(database), what="an empty outbox")
     assert await redis.xlen("fact_stored") == 1
+
+
+async def test_an_event_redis_lost_before_the_archivist_read_it_is_published_again_and_archived(
+    listener: None, process: Process, redis: Redis, database: Database, kit: Kit
+) -> None:
+    """Every worker has answered for it, and nobody but the archive misses it."""
+    await streams.ensure_group(redis, "fact_stored", streams.ARCHIVIST)
+    await process("deduplicator", "listener")
+    await publish(redis, [learned("one")])
+    await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE worker = 'listener'"), what="the receipt of the listener")
+    assert not await _is_empty(database)
+    await redis.delete("fact_stored")
+    archivist = Archivist(kit, redis, "one", workers.consumers())
+
+    async def archived() -> list[Any]:
+        await archivist.read()
+        return await rows(database, "SELECT 1 FROM bus.events WHERE stream = 'fact_stored'")
+
+    await until(archived, what="the stored fact in the archive")
+    await until(lambda: _is_empty(database), what="an empty outbox")
+    assert await rows(database, "SELECT 1 FROM bus.receipts WHERE worker = 'listener' HAVING count(*) = 1")
 
 
 class Away(OfflineMind):

@@ -174,7 +174,7 @@ class Bench:
 @pytest.fixture
 def bench(kit: Kit, redis: Redis) -> Callable[[str], Bench]:
     def make(name: str) -> Bench:
-        life = Life(workers.table()[name], kit, redis, "by-hand", workers.consumers())
+        life = Life(workers.table()[name], kit, redis, "by-hand")
         return Bench(life, kit, redis)
 
     return make

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import workers
 from events import EpisodeClosed, EpisodeUnsettled
 from nous import clock, ids
 from providers.mind import A, Comparison, Question, Reply
@@ -131,7 +130,7 @@ class Later:
     """Another process of a worker, which works what waits and is due `after` so long."""
 
     def __init__(self, bench: Bench, **changes: Any) -> None:
-        self.life = Life(bench.life.worker, replace(bench.life.kit, **changes), bench.redis, "another", workers.consumers())
+        self.life = Life(bench.life.worker, replace(bench.life.kit, **changes), bench.redis, "another")
 
     async def resume(self, *, after: timedelta = timedelta(hours=2)) -> None:
         with clock.held(clock.now() + after):

@@ -81,7 +81,7 @@ class Replica:
 
     def __init__(self, memory: Memory, kit: Kit, **changes: Any) -> None:
         self.memory = memory
-        self.lives = {name: Life(workers.table()[name], replace(kit, **changes), memory.redis, "another", {}) for name in CHECKERS}
+        self.lives = {name: Life(workers.table()[name], replace(kit, **changes), memory.redis, "another") for name in CHECKERS}
 
     async def resume(self, *, at: datetime | None = None) -> None:
         """Work what waits for a mind and is due at `at` (in an hour at the latest), and all that follows."""
@@ -745,7 +745,7 @@ async def test_a_page_that_waited_stays_its_replica_s_for_as_long_as_the_model_t
         await run(db, "UPDATE bus.retries SET due_at = since")
     brief = replace(kit, settings=kit.settings.model_copy(update={"claim_after_s": 0.3}))
     before = clock.now()
-    working = asyncio.create_task(Alone(Life(workers.table()[CHECKERS[0]], brief, memory.redis, "another", {})).work_together())
+    working = asyncio.create_task(Alone(Life(workers.table()[CHECKERS[0]], brief, memory.redis, "another")).work_together())
 
     async def is_renewed() -> bool:
         return max(await due(kit)) > before + timedelta(seconds=1.2)

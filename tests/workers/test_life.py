@@ -41,7 +41,7 @@ class Actor:
         self.raises: dict[str, Exception] = {}
         self.thinks: Callable[[Sequence[FactLearned]], Any] | None = None
         self.pages: list[list[str]] = []
-        self.life = Life(Worker(on=FactLearned, think=self._think, write=self._writing(), outcomes=("acted",)), kit, redis, "by-hand", {})
+        self.life = Life(Worker(on=FactLearned, think=self._think, write=self._writing(), outcomes=("acted",)), kit, redis, "by-hand")
         self.alone = Alone(self.life)
 
     async def _think(self, events: Sequence[FactLearned], kit: Kit) -> Sequence[None]:

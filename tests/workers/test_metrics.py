@@ -85,7 +85,7 @@ async def test_an_attempt_alone_that_fails_is_counted_and_the_last_one_is_parked
         raise ValueError("cannot")
 
     act.__module__ = "workers.failing"
-    life = Life(Worker(on=FactLearned, write=act, outcomes=()), kit, redis, "by-hand", {})
+    life = Life(Worker(on=FactLearned, write=act, outcomes=()), kit, redis, "by-hand")
     await life.work([Entry("1893456000000-0", {b"data": encode(a_fact_learned())})])
     alone = Alone(life)
     bench = Bench(life, kit, redis)
@@ -138,7 +138,7 @@ async def test_a_question_over_the_budget_costs_nothing_and_is_counted(
 ) -> None:
     poor = replace(kit, settings=kit.settings.model_copy(update={"mind_tokens_per_hour": 0}))
     lives = {
-        name: Bench(Life(workers.table()[name], poor, redis, "by-hand", workers.consumers()), poor, redis)
+        name: Bench(Life(workers.table()[name], poor, redis, "by-hand"), poor, redis)
         for name in ("deduplicator", "supersession_checker", "supersession_rechecker")
     }
     memory = Memory(lives, redis)

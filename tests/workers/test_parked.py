@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from sqlalchemy import text
 
-from events import CATALOGUE, Event, FactLearned, decode, encode
+from events import Event, FactLearned, decode, encode
 from store import archive, parked, receipts
 from store.database import Database
 from store.parked import Parked, Wanted
@@ -17,7 +18,6 @@ from tests.factories import a_fact_learned
 from tests.workers.conftest import Bench
 from workers.runtime import alone
 from workers.runtime import parked as deliveries
-from workers.runtime.archivist import archived
 from workers.runtime.parked import Outcome
 from workers.runtime.streams import Entry
 from workers.runtime.worker import Kit
@@ -69,6 +69,10 @@ class Ward:
     async def drop(self, ones: Sequence[Parked] | None = None) -> Outcome:
         found = await self.listed() if ones is None else ones
         return sum([one async for one in deliveries.drop(self.database, self.redis, found, because="a test")], Outcome())
+
+    async def forget_the_archive(self) -> None:
+        async with self.database.erase([AGENT]) as db:
+            await db.execute(text("DELETE FROM bus.events"))
 
     async def receipts(self, agent: str = AGENT) -> dict[str, Receipt]:
         return {one.event_id: one for one in await self.bench.receipts(agent)}
@@ -174,25 +178,47 @@ async def test_both_entries_of_what_was_parked_twice_go_with_its_retry(ward: War
     assert await ward.redis.xlen(PARKED) == 0
 
 
-@pytest.mark.parametrize("kept_in", ["its stream", "the archive"])
-async def test_what_lost_its_entry_is_still_listed_and_its_body_is_found(ward: Ward, kept_in: str) -> None:
-    (event,) = facts("1")
-    await ward.park(event)
-    (one,) = await ward.listed()
+async def test_what_redis_lost_is_still_listed_and_worked_again_with_the_body_that_was_archived_with_its_receipt(ward: Ward) -> None:
+    await ward.park(*facts("1"))
     await ward.redis.flushall()
-    if kept_in == "its stream":
-        await ward.redis.xadd(STREAM, {"data": encode(event)}, id=one.entry_id)
-    else:
-        async with ward.database.notes({AGENT}) as db:
-            await archive.insert(db, [archived(CATALOGUE[STREAM], Entry(one.entry_id, {b"data": encode(event)}))])
     assert len((await ward.retry()).done) == 1
     await ward.bench.work_alone()
     assert (await ward.receipts())["1"].outcome == "stored"
 
 
+async def test_what_was_never_archived_is_found_in_its_stream(ward: Ward) -> None:
+    (event,) = facts("1")
+    await ward.park(event)
+    await ward.forget_the_archive()
+    (one,) = await ward.listed()
+    await ward.redis.flushall()
+    await ward.redis.xadd(STREAM, {"data": encode(event)}, id=one.entry_id)
+    assert len((await ward.retry()).done) == 1
+
+
+@pytest.mark.parametrize("how", ["malformed", "given up", "worked alone"])
+async def test_the_body_of_whatever_is_parked_is_in_the_archive_without_an_archivist(ward: Ward, how: str) -> None:
+    """Redis may lose the entry, the parked one too, before an archivist has read it."""
+    body = encode(a_fact_learned(agent_id=AGENT, event_id="1"))
+    match how:
+        case "malformed":
+            body = body.replace(b'"confidence":0.5', b'"confidence":5')
+            await ward.park_raw(body)
+        case "given up":
+            event = decode(FactLearned, body, "1893456000000-1")
+            await ward.bench.work(a_fact_learned(agent_id=AGENT, event_id="first", fact_id=event.fact_id), event)
+        case "worked alone":
+            await ward.park(decode(FactLearned, body, "1893456000000-1"))
+    (one,) = await ward.listed()
+    async with ward.database.read([AGENT]) as db:
+        (row,) = await archive.of_event(db, AGENT, one.event_id)
+    assert (row.stream, row.entry_id, row.body) == (STREAM, one.entry_id, body)
+
+
 async def test_what_has_no_body_anywhere_stays_parked_and_can_be_dropped(ward: Ward) -> None:
     await ward.park(*facts("1"))
     await ward.redis.flushall()
+    await ward.forget_the_archive()
     outcome = await ward.retry()
     assert ([len(part) for part in (outcome.done, outcome.changed, outcome.bodiless)], await ward.counted()) == ([0, 0, 1], 1)
     assert len((await ward.drop()).done) == 1

@@ -67,7 +67,7 @@ class Process:
         self.failure: Misconfigured | None = None
         self.must_stop = asyncio.Event()
         self.turns: list[Turn] = []
-        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer, workers.consumers()), self.broker, self.fail) for worker in chosen]
+        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer), self.broker, self.fail) for worker in chosen]
         self.archivist = Archivist(kit, self.redis, self.consumer, workers.consumers()) if archives else None
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -10,19 +10,17 @@ row, and the row is its receipt. One reads all streams with one command; any num
 import asyncio
 import time
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 
 import structlog
 from redis.asyncio import Redis
 
 import events
-from events import Event, MalformedEvent, partitions
+from events import partitions
 from nous import clock
 from store import archive
-from store.archive import Archived
 
-from . import retention, streams
+from . import record, retention, streams
 from .patience import stopped_within, through_outages
 from .runs import bounded
 from .streams import Entry
@@ -66,7 +64,7 @@ class Archivist:
 
     async def keep(self, stream: str, entries: Sequence[Entry]) -> None:
         """Keep these entries, and acknowledge them. Raises Outage and Contended."""
-        for some in bounded([archived(events.CATALOGUE[stream], entry) for entry in entries], BYTES_AT_ONCE):
+        for some in bounded([record.archived(events.CATALOGUE[stream], entry, now=clock.now()) for entry in entries], BYTES_AT_ONCE):
             async with self.kit.database.notes({one.agent_id for one in some}) as db:
                 await archive.insert(db, some)
         await streams.acknowledge(self.redis, stream, streams.ARCHIVIST, [entry.entry_id for entry in entries])
@@ -97,26 +95,3 @@ class Archivist:
     @property
     def _page(self) -> int:
         return max(PAGE * len(events.CATALOGUE) // max(len(self.keys), 1), PAGE_AT_LEAST)
-
-
-def archived(kind: type[Event], entry: Entry) -> Archived:
-    """The row that keeps an entry."""
-    now, body = clock.now(), _body(entry)
-    agent, event_id = events.identity(kind, entry.fields, entry.entry_id)
-    return Archived(agent, event_id, kind.stream, archive.digest(body), body, entry.entry_id, _arrived_at(entry, now), now)
-
-
-def _body(entry: Entry) -> bytes:
-    """What a worker would read, or all there is."""
-    try:
-        return events.body_of(entry.fields)
-    except MalformedEvent:
-        return events.kept_body(entry.fields)
-
-
-def _arrived_at(entry: Entry, now: datetime) -> datetime:
-    """The entry's own time, as far as a clock may have made it."""
-    try:
-        return min(events.entry_time(entry.entry_id), now + events.MAX_CLOCK_AHEAD)
-    except MalformedEvent:
-        return now

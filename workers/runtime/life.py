@@ -24,7 +24,7 @@ from redis.asyncio import Redis
 
 from nous import clock
 from nous.errors import Contended, Misconfigured, Outage
-from store import embedders, forgotten, outbox, receipts, retries
+from store import archive, embedders, forgotten, outbox, receipts, retries
 from store.database import Write, lock_key
 
 from . import outcomes, record, streams
@@ -33,8 +33,8 @@ from .patience import repeating, through_outages
 from .record import Delivery, Ended
 from .runs import bounded
 from .streams import Entry
-from .sweep import Consumers, announce
-from .worker import Job, Kit, RetryLater, Worker
+from .sweep import announce
+from .worker import GiveUp, Job, Kit, RetryLater, Worker
 
 EVENTS_PER_TRANSACTION = 128  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
 CONTENDED_TRIES = 10
@@ -47,13 +47,11 @@ log = structlog.get_logger()
 class Life:
     """Works the deliveries of one worker in one process."""
 
-    def __init__(self, worker: Worker[Any, Any], kit: Kit, redis: Redis, consumer: str, consumers: Consumers) -> None:
-        """`consumers` names the workers on each stream: a derived event is kept until each of them has its receipt."""
+    def __init__(self, worker: Worker[Any, Any], kit: Kit, redis: Redis, consumer: str) -> None:
         self.worker = worker
         self.kit = kit
         self.redis = redis
         self.consumer = consumer
-        self.consumers = consumers
         self.stream = worker.on.stream
         self.parking = Parking(worker, kit.database, redis)
         self.stopping = asyncio.Event()
@@ -175,6 +173,8 @@ class Life:
     async def _record(self, db: Write, ended: Sequence[Ended]) -> None:
         now = clock.now()
         await receipts.insert(db, [record.receipt(self.worker, one, now) for one in ended if not isinstance(one.ending, RetryLater)])
+        given_up = [one.delivery for one in ended if isinstance(one.ending, GiveUp)]
+        await archive.insert(db, [record.kept(self.stream, one.key, one.entry_id, one.body, now=now) for one in given_up])
         await outbox.insert(db, record.letters(ended), now=now)
         for exactly in (False, True):
             later = [(one.delivery, one.ending) for one in ended if isinstance(one.ending, RetryLater) and one.ending.exactly == exactly]
@@ -190,7 +190,7 @@ class Life:
 
     async def announced(self, ended: Sequence[Ended]) -> None:
         """Publish the events that follow from these."""
-        await announce(self.kit.database, self.redis, record.letters(ended), self.consumers)
+        await announce(self.kit.database, self.redis, record.letters(ended))
 
     def stir(self) -> None:
         """Something was set aside, or found due: there may be more of it soon."""

@@ -3,12 +3,11 @@
                   one transaction, under the agents' locks
     retry   ┌─ a row of bus.retries with the body, its attempts at 0 ─┐
             └─ the parked receipt reopened ───────────────────────────┴─▶ the entries of <stream>.parked go
-    drop    ┌─ the body kept in the archive ──────────────────────────┐
-            └─ the receipt: skipped, `dropped`, and why ──────────────┴─▶ the entries of <stream>.parked go
+    drop    ── the receipt: skipped, `dropped`, and why ────────────────▶ the entries of <stream>.parked go
 
 Receipts say what is parked; the entries of `<stream>.parked` only hold bodies. A crash before they go leaves some that nobody needs, which
-`tidy` removes. Where an entry is missing the body is still in its stream, or in the archive. Doing it twice, or two people at once, is one
-effect: what has changed since it was looked at is left alone.
+`tidy` removes. Where an entry is missing the body is in the archive, written there with the receipt (parking.py). Doing it twice, or two
+people at once, is one effect: what has changed since it was looked at is left alone.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -17,18 +16,15 @@ from datetime import datetime
 
 from redis.asyncio import Redis
 
-import events
 from events import Event, MalformedEvent, body_of, kept_body
 from nous import clock
 from store import archive, parked, receipts, retries
-from store.archive import Archived
 from store.database import Database
 from store.parked import DROPPED, Parked
 from store.receipts import OPERATOR, Receipt
 from store.retries import Retry
 
 from . import streams
-from .archivist import archived
 from .streams import Entry
 
 AT_ONCE = 100
@@ -122,12 +118,11 @@ async def retry(database: Database, redis: Redis, ones: Sequence[Parked]) -> Asy
 
 
 async def drop(database: Database, redis: Redis, ones: Sequence[Parked], *, because: str) -> AsyncIterator[Outcome]:
-    """These are not wanted: settled with the reason, their bodies kept in the archive; page by page. Raises Outage and Contended."""
+    """These are not wanted: settled with the reason; page by page. Their bodies are in the archive. Raises Outage and Contended."""
     entries = Entries(redis)
     async for page in _pages(database, entries, ones):
         async with database.write({one.agent_id for one in page}) as db:
             same = [one for one in await parked.unchanged(db, list(page)) if one.is_parked]
-            await archive.insert(db, [_archived(one, body) for one in same if (body := page[one]) and one.stream in events.CATALOGUE])
             await receipts.insert(db, [_dropped(one, because) for one in same])
         await entries.remove(same)
         yield Outcome(tuple(same), tuple(one for one in page if one not in same))
@@ -181,12 +176,6 @@ def _row(one: Parked, body: Body, now: datetime) -> Retry:
     """The delivery as one that was never attempted."""
     because = f"retried by a person; it was {one.outcome} because: {one.reason}"
     return Retry(one.worker, *one.key, one.stream, one.entry_id, body.content, attempts=0, due_at=now, reason=because, since=now)
-
-
-def _archived(one: Parked, body: Body) -> Archived:
-    """The row that keeps a body, under the name its delivery has."""
-    row = archived(events.CATALOGUE[one.stream], Entry(one.entry_id, {b"data": body.content}))
-    return replace(row, agent_id=one.agent_id, event_id=one.event_id)
 
 
 def _dropped(one: Parked, because: str) -> Receipt:

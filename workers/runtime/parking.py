@@ -1,7 +1,8 @@
 """Parking: a delivery that cannot succeed waits for a person, with its reason and its body as it came. Nothing else is affected.
 
-A parked delivery has a receipt that says so, which is what counts, and an entry in `<stream>.parked` with its body. A crash between the
-two leaves an entry too many, or none: the body is in the archive too (parked.py finds it). What was settled is not parked any more.
+A parked delivery has a receipt that says so, which is what counts, and with it, in one transaction, a row of the archive with its body;
+and an entry in `<stream>.parked`, which a crash between the two leaves once too many, or not at all: parked.py finds the body either way,
+also when Redis has lost it. What was settled is not parked any more.
 """
 
 from collections.abc import Iterable
@@ -10,9 +11,9 @@ from typing import Any
 import structlog
 from redis.asyncio import Redis
 
-from events import MalformedEvent, derived, kept_body
+from events import MalformedEvent, kept_body
 from nous import clock
-from store import parked, receipts, retries
+from store import archive, parked, receipts, retries
 from store.database import Database
 from store.receipts import Receipt
 from store.retries import Retry
@@ -36,11 +37,13 @@ class Parking:
 
     async def malformed(self, entry: Entry, error: MalformedEvent) -> None:
         """It never was an event of this stream. Acknowledged as it is parked, and only that when read again. Raises Outage."""
-        key = (error.agent_id, error.event_id or derived(self._stream, entry.entry_id))
-        async with self._database.write({error.agent_id}) as db:
+        row = record.archived(self._worker.on, entry, now=clock.now())
+        key = (row.agent_id, row.event_id)
+        async with self._database.write({row.agent_id}) as db:
             is_known = await receipts.is_parked(db, self._worker.name, key, entry.entry_id)
             is_known = is_known or bool(await receipts.settled(db, self._worker.name, [key]))
             if not is_known:
+                await archive.insert(db, [row])
                 await receipts.insert(db, [self._receipt(key, entry.entry_id, str(error), attempts=1)])
         if is_known:
             log.info(
@@ -60,7 +63,9 @@ class Parking:
         """One that was worked alone and will not be again. Raises Outage."""
         key = (retry.agent_id, retry.event_id)
         await self._append(retry.body, key, retry.entry_id, reason, attempts=retry.attempts)
+        kept = record.kept(self._stream, key, retry.entry_id, retry.body, now=clock.now())
         async with self._database.write({retry.agent_id}) as db:
+            await archive.insert(db, [kept])
             await receipts.insert(db, [self._receipt(key, retry.entry_id, reason, attempts=retry.attempts)])
             await retries.clear(db, self._worker.name, [key])
 

@@ -1,4 +1,4 @@
-"""What is written down about a delivery: its receipt, its row among the retries, its entry in the parked stream. Pure."""
+"""What is written down about a delivery: its receipt, its row among the retries or in the archive, its entry in the parked stream. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from events import Event, MalformedEvent, body_of, decode, entry_time
-from store import outbox, receipts
+from events import MAX_CLOCK_AHEAD, Event, MalformedEvent, body_of, decode, entry_time, identity, kept_body
+from store import archive, outbox, receipts
+from store.archive import Archived
 from store.forgotten import Arrival
 from store.receipts import Receipt
 from store.retries import Retry
@@ -119,6 +120,20 @@ def parked_fields(
     }
 
 
+def archived(kind: type[Event], entry: Entry, *, now: datetime) -> Archived:
+    """The row that keeps an entry."""
+    try:
+        body = body_of(entry.fields)
+    except MalformedEvent:  # what a worker would read, or else all there is
+        body = kept_body(entry.fields)
+    return kept(kind.stream, identity(kind, entry.fields, entry.entry_id), entry.entry_id, body, now=now)
+
+
+def kept(stream: str, key: receipts.Key, entry_id: str, body: bytes, *, now: datetime) -> Archived:
+    """The row that keeps a body under the name its delivery has."""
+    return Archived(*key, stream, archive.digest(body), body, entry_id, _arrived_at(entry_id, now), now)
+
+
 def retry(worker: Worker[Any, Any], delivery: Delivery, reason: str, *, now: datetime, due_at: datetime, together: bool = False) -> Retry:
     """The row of a delivery that is set aside."""
     return Retry(
@@ -147,6 +162,14 @@ def why(error: Exception) -> str:
         return "it took longer than the time limit (NOUS_TIME_LIMIT_S)"
     text = str(error).strip().splitlines()[0][:500] if str(error).strip() else ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _arrived_at(entry_id: str, now: datetime) -> datetime:
+    """The entry's own time, as far as a clock may have made it."""
+    try:
+        return min(entry_time(entry_id), now + MAX_CLOCK_AHEAD)
+    except MalformedEvent:
+        return now
 
 
 def _settled(worker: Worker[Any, Any], delivery: Delivery, ending: receipts.Ending, done: Done, now: datetime) -> Receipt:
