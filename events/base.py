@@ -30,8 +30,11 @@ def _in_utc(moment: datetime) -> datetime:
         raise PydanticCustomError("moment", "outside the years 1 to 9999 once its offset is applied") from None
 
 
-AgentId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=rf"^{_NO_CONTROL}[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}$")]
-EventId = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+MAX_ID_CHARACTERS = 128
+AgentId = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_ID_CHARACTERS, pattern=rf"^{_NO_CONTROL}[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}$")
+]
+EventId = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_CHARACTERS)]
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 MAX_COUNT = 2_147_483_647
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]

@@ -98,6 +98,15 @@ def identity(kind: type[Event], fields: Mapping[bytes, bytes], entry_id: str) ->
     return agent, event_id or derived(kind.stream, entry_id)
 
 
+def named(body: bytes) -> tuple[str, str]:
+    """(agent_id, event_id) as a body says them itself; empty where it says nothing readable."""
+    try:
+        fields = _object(body)
+    except (MalformedEvent, RecursionError):
+        return "", ""
+    return _readable(fields, "agent_id", _AGENT_ID), _readable(fields, "event_id", _EVENT_ID)
+
+
 def encode(event: Event) -> bytes:
     """The body that `decode` reads back to the same event."""
     return event.model_dump_json(exclude_none=True).encode()

@@ -21,6 +21,7 @@ from store.censors import Censor
 from store.database import Database, Write
 from store.episodes import Episode
 from store.facts import Fact
+from store.mentions import Mention
 from store.outbox import Letter
 from store.receipts import OPERATOR, Receipt
 from store.vectors import Vector
@@ -63,16 +64,24 @@ async def decide(db: Write, told: Event, *, table: str, vector: Vector | None = 
 
 
 async def vector_of(database: Database, embedder: Embedder, told: Event) -> Vector | None:
-    """The vector that a decision needs: of a wording that was confirmed and never had a row, when it is split off. Raises Outage."""
+    """The vector that a decision needs, if it needs one. Raises Outage."""
+    heard = await to_embed(database, told)
+    return await embedded(embedder, heard) if heard else None
+
+
+async def to_embed(database: Database, told: Event) -> Mention | None:
+    """What a decision needs the vector of: a wording that was confirmed and never had a row, when it is split off. Raises Outage."""
     if not isinstance(told, FactSplit):
         return None
     row, apart = (told.agent_id, told.fact_id), (told.agent_id, told.apart_from)
     async with database.read([told.agent_id]) as db:
         known = await facts.by_key(db, {row, apart})
         is_needed = row not in known and apart in known
-        heard = await decisions.wording(db, told.agent_id, known[apart], told.fact_id) if is_needed else None
-    if heard is None:
-        return None
+        return await decisions.wording(db, told.agent_id, known[apart], told.fact_id) if is_needed else None
+
+
+async def embedded(embedder: Embedder, heard: Mention) -> Vector:
+    """The vector of a wording. Raises Outage."""
     await embedder.open()
     made: Vector = (await embedder.embed([heard.content]))[0]
     return made

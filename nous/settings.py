@@ -100,4 +100,4 @@ class Settings(BaseSettings):
     )
 
     log_format: Literal["auto", "human", "json"] = Field(default="auto", description="auto is human on a terminal, JSON elsewhere.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The least important line that is logged.")

@@ -172,8 +172,7 @@ async def count_unsure(db: Read) -> int:
 
 
 def _these(pairs: Collection[Pair], prompt: str, model: str) -> dict[str, Any]:
-    agents, older, newer = zip(*pairs, strict=True)
-    return {"agents": list(agents), "older": list(older), "newer": list(newer), "prompt": prompt, "model": model}
+    return {**many.apart(pairs, "agents", "older", "newer"), "prompt": prompt, "model": model}
 
 
 def _answer(row: Any) -> Answer:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from . import forgotten, many
+from . import everybody, forgotten, many
 from .database import Database, Read, Write
 from .forgotten import Arrival
 
@@ -112,16 +112,23 @@ async def held(db: Read, events: Collection[tuple[str, str]]) -> set[Key]:
     return {(row.agent_id, row.event_id, row.stream) for row in rows}
 
 
-async def within(db: Read, first: str, last: str, *, agent: str | None, limit: int) -> list[Archived]:
-    """Events whose id lies between these two, every agent's when `agent` is None; needs an overview."""
-    rows = await db.execute(
-        text(
-            f"SELECT {_COLUMNS} FROM bus.events WHERE event_id BETWEEN :first AND :last"
-            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, event_id, arrived_at LIMIT :limit"
-        ),
-        {"first": first, "last": last, "agent": agent, "limit": limit},
-    )
-    return [_archived(row) for row in rows]
+async def named(db: Read, written: str, *, agent: str | None, limit: int) -> list[Archived]:
+    """Events whose id is `written`, or, when there are none, begins so in any locale; every agent's when `agent` is None.
+
+    Needs an overview.
+    """
+    found: list[Archived] = []
+    for how in ("event_id = :written", "starts_with(event_id, :written)"):
+        if not found:
+            rows = await db.execute(
+                text(
+                    f"SELECT {_COLUMNS} FROM bus.events WHERE {how}"
+                    " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, event_id, arrived_at LIMIT :limit"
+                ),
+                {"written": written, "agent": agent, "limit": limit},
+            )
+            found = [_archived(row) for row in rows]
+    return found
 
 
 async def naming(db: Read, agent: str, subject: str, streams: Collection[str]) -> list[str]:
@@ -138,13 +145,7 @@ async def naming(db: Read, agent: str, subject: str, streams: Collection[str]) -
 
 async def agents(db: Read) -> list[str]:
     """Everybody something was archived of; needs an overview."""
-    rows = await db.execute(
-        text(
-            "WITH RECURSIVE one(agent_id) AS (SELECT min(agent_id) FROM bus.events UNION ALL SELECT"
-            " (SELECT min(e.agent_id) FROM bus.events e WHERE e.agent_id > one.agent_id) FROM one WHERE one.agent_id IS NOT NULL)"
-            " SELECT agent_id FROM one WHERE agent_id IS NOT NULL ORDER BY 1"
-        )
-    )
+    rows = await db.execute(text(everybody.in_("bus.events")))
     return [row.agent_id for row in rows]
 
 

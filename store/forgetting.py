@@ -63,14 +63,17 @@ async def erase(db: Erase, of: Lineage, *, by: str, now: datetime) -> Erased:
     return Erased({table: rows for table, rows in sorted(counts.items()) if rows}, tuple(one for one in again if one))
 
 
-async def sweep(db: Erase, of: Lineage) -> None:
-    """Erase what a worker that had begun before wrote after a lineage was erased; `of` is the lineage as it was before."""
+async def sweep(db: Erase, of: Lineage) -> int:
+    """Erase what a worker that had begun before wrote after a lineage was erased, and what another store was given without the facts.
+
+    `of` is the lineage as it was before. Gives how many rows that were.
+    """
     texts = {fact.text_key for fact in of.facts}
     await relations.delete(db, {(of.agent_id, one.low_key, one.high_key) for one in await relations.touching(db, of.agent_id, texts)})
-    await _answers(db, of.agent_id, texts)
-    await _events(db, of)
-    await _receipts(db, of)
-    await _count(
+    answered = await _answers(db, of.agent_id, texts)
+    came = await _events(db, of)
+    told = await _receipts(db, of)
+    written = await _count(
         db,
         "DELETE FROM bus.writings WHERE agent_id = :agent AND about = ANY(CAST(:about AS text[]))"
         " AND lower(answer::text) LIKE ANY(CAST(:likes AS text[]))",
@@ -78,6 +81,7 @@ async def sweep(db: Erase, of: Lineage) -> None:
         about=[f"{lineage.EPISODE}{told.episode.episode_id}" for told in of.episodes],
         likes=leftovers.patterns(of.wordings),
     )
+    return answered + sum(came.values()) + told + written
 
 
 async def sweep_events(db: Erase, agent: str, by: str) -> int:

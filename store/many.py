@@ -4,7 +4,7 @@ Row by row, Postgres starts the statement and reads the admitted agents anew for
 itself. An array for each column costs the driver twice the time of this: it looks at each element of each (measured).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -35,6 +35,11 @@ def these(table: str) -> str:
 def packed(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The parameter of such a statement."""
     return {"rows": to_json([{name: _written(value) for name, value in row.items()} for row in rows], inf_nan_mode="strings").decode()}
+
+
+def apart(keys: Collection[tuple[Any, ...]], *names: str) -> dict[str, Any]:
+    """The parameters of a statement that unnests keys: an array of each of their parts, under these names."""
+    return {name: [key[place] for key in keys] for place, name in enumerate(names)}
 
 
 def _written(value: object) -> object:

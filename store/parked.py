@@ -111,7 +111,7 @@ _TOLD_OF = f"(({_IS_DROPPED}) OR r.evidence -> 'was_parked' IS NOT NULL)"
 
 
 async def listed(db: Read, wanted: Wanted, *, dropped: bool = False, limit: int | None = None) -> list[Parked]:
-    """What is parked, or was dropped, the latest first; needs an overview. To find what was dropped every receipt is looked at."""
+    """What is parked, or was dropped, the latest first; needs an overview."""
     rows = await db.execute(
         text(
             f"{_SELECT} WHERE {_IS_DROPPED if dropped else _IS_PARKED} AND {_FITS}"

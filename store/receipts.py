@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import many
+from . import everybody, many
 from .database import Read, Write
 
 Ending = Literal["done", "skip", "parked"]
@@ -188,13 +188,7 @@ async def of_agent(db: Read, agent: str, worker: str) -> list[Receipt]:
 
 async def agents(db: Read) -> list[str]:
     """Everybody there is a receipt of; needs an overview."""
-    rows = await db.execute(
-        text(
-            "WITH RECURSIVE one(agent_id) AS (SELECT min(agent_id) FROM bus.receipts UNION ALL SELECT"
-            " (SELECT min(r.agent_id) FROM bus.receipts r WHERE r.agent_id > one.agent_id) FROM one WHERE one.agent_id IS NOT NULL)"
-            " SELECT agent_id FROM one WHERE agent_id IS NOT NULL ORDER BY 1"
-        )
-    )
+    rows = await db.execute(text(everybody.in_("bus.receipts")))
     return [row.agent_id for row in rows]
 
 

@@ -59,7 +59,6 @@ async def between(db: Read, pairs: Collection[Pair]) -> dict[Pair, Relation]:
     """What is known of these pairs."""
     if not pairs:
         return {}
-    agents, lows, highs = zip(*pairs, strict=True)
     rows = await db.execute(
         text(
             f"SELECT {', '.join(f'r.{name}' for name in _NAMES)}"
@@ -67,7 +66,7 @@ async def between(db: Read, pairs: Collection[Pair]) -> dict[Pair, Relation]:
             " CROSS JOIN LATERAL (SELECT * FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.low_key"
             "  AND r.high_key = q.high_key OFFSET 0) r"
         ),
-        {"agents": list(agents), "lows": list(lows), "highs": list(highs)},
+        many.apart(pairs, "agents", "lows", "highs"),
     )
     return {(row.agent_id, row.low_key, row.high_key): _relation(row) for row in rows}
 
@@ -99,14 +98,13 @@ async def touching(db: Read, agent: str, keys: Collection[bytes]) -> list[Relati
 async def delete(db: Erase, pairs: Collection[Pair]) -> None:
     """Let nothing be known of these pairs."""
     if pairs:
-        agents, lows, highs = zip(*pairs, strict=True)
         await db.execute(
             text(
                 "DELETE FROM heart.relations r"
                 " USING unnest(CAST(:agents AS text[]), CAST(:lows AS bytea[]), CAST(:highs AS bytea[])) AS q(agent_id, low_key, high_key)"
                 " WHERE r.agent_id = q.agent_id AND r.low_key = q.low_key AND r.high_key = q.high_key"
             ),
-            {"agents": list(agents), "lows": list(lows), "highs": list(highs)},
+            many.apart(pairs, "agents", "lows", "highs"),
         )
 
 
@@ -130,14 +128,13 @@ async def linked(db: Read, texts: Collection[tuple[str, bytes]]) -> set[tuple[st
     """Those of these (agent_id, text_key) that merge or conflict with another text."""
     if not texts:
         return set()
-    agents, keys = zip(*texts, strict=True)
     rows = await db.execute(
         text(
             "SELECT q.agent_id, q.key FROM unnest(CAST(:agents AS text[]), CAST(:keys AS bytea[])) AS q(agent_id, key) WHERE EXISTS ("
             "SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.key AND r.relation <> 'compatible') OR EXISTS ("
             "SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.high_key = q.key AND r.relation <> 'compatible')"
         ),
-        {"agents": list(agents), "keys": list(keys)},
+        many.apart(texts, "agents", "keys"),
     )
     return {(row.agent_id, row.key) for row in rows}
 

@@ -1,6 +1,8 @@
 """Replay stores: databases beside the live one, each with what one replay made of the recorded events.
 
-    live database ──▶ <live>_replay_<name>: made, brought to shape, filled by a replay, compared, dropped
+    live database ──▶ <live>_replay_<name>: made, brought to shape, filled by a replay, marked whole, compared, dropped
+
+The mark is the comment of the database: a replay that was killed has none, and is not compared.
 
 What a replay takes as given is copied from the live store, agent by agent: what minds answered, what was reported turn by turn, and what
 has been forgotten, which is rows without words.
@@ -10,6 +12,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import text
@@ -21,10 +24,27 @@ from nous.errors import Misconfigured, UserMistake
 
 from .database import Database, engine, raise_named
 
+
+@dataclass(frozen=True)
+class Replay:
+    """A replay store; `is_used`, somebody is connected to it."""
+
+    name: str
+    bytes: int
+    is_whole: bool
+    is_used: bool
+
+    @property
+    def is_being_made(self) -> bool:
+        """Its replay still runs."""
+        return self.is_used and not self.is_whole
+
+
 NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
 ROWS_AT_ONCE = 1_000
 TAKES_PRIVILEGE = "42501"
-EXISTS = "42P04"
+EXISTS = ("42P04", "23505")  # the second when two make it in the same moment
+WHOLE = "replayed to its end"
 
 _FORGOTTEN = "SELECT {} FROM heart.facts WHERE agent_id = :agent AND forgotten_at IS NOT NULL"
 GIVEN = {
@@ -75,7 +95,7 @@ async def create(live: str, name: str) -> str:
             await connection.execute(text(f'ALTER DATABASE "{database}" SET synchronous_commit = off'))  # made again if it is lost
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None)
-        if state == EXISTS:
+        if state in EXISTS:
             raise UserMistake(f"there is a replay {name!r} already; take another name, or: nous replays drop {name}") from None
         if state == TAKES_PRIVILEGE:
             raise Misconfigured(
@@ -86,29 +106,56 @@ async def create(live: str, name: str) -> str:
     return url
 
 
-async def drop(live: str, name: str) -> None:
-    """Drop it. Raises UserMistake when there is none."""
-    await require(live, name)
-    database = make_url(url_of(live, name)).database
+async def finish(live: str, name: str) -> None:
+    """Mark it whole: its replay has come to its end."""
     async with _owner(live) as connection:
-        await connection.execute(text(f'DROP DATABASE "{database}" WITH (FORCE)'))
+        await connection.execute(text(f"COMMENT ON DATABASE \"{make_url(url_of(live, name)).database}\" IS '{WHOLE}'"))
 
 
-async def require(live: str, name: str) -> None:
-    """Raises UserMistake when there is no replay of this name."""
-    if name not in dict(await listed(live)):
+async def give_up(live: str, name: str) -> None:
+    """Drop what its own replay could not finish, if it is still there."""
+    async with _owner(live) as connection:
+        await connection.execute(text(f'DROP DATABASE IF EXISTS "{make_url(url_of(live, name)).database}" WITH (FORCE)'))
+
+
+async def drop(live: str, name: str) -> None:
+    """Drop it. Raises UserMistake when there is none, or when it is being made."""
+    if (await require(live, name)).is_being_made:
+        raise UserMistake(f"the replay {name!r} is being made; end the command that makes it, which drops it then")
+    await give_up(live, name)
+
+
+async def require(live: str, name: str) -> Replay:
+    """The replay of this name. Raises UserMistake when there is none."""
+    found = next((one for one in await listed(live) if one.name == name), None)
+    if found is None:
         raise UserMistake(f"there is no replay {name!r}; nous replays list shows what there is")
+    return found
 
 
-async def listed(live: str) -> list[tuple[str, int]]:
-    """The replays beside a live database: names and bytes."""
+async def require_whole(live: str, name: str) -> None:
+    """Raises UserMistake when there is no replay of this name, or none that came to its end."""
+    found = await require(live, name)
+    if found.is_being_made:
+        raise UserMistake(f"the replay {name!r} is being made; wait until the command that makes it has ended")
+    if not found.is_whole:
+        raise UserMistake(f"the replay {name!r} never came to its end; make it again, after: nous replays drop {name}")
+
+
+async def listed(live: str) -> list[Replay]:
+    """The replays beside a live database."""
     prefix = f"{make_url(live).database}{_SUFFIX}"
     async with _owner(live) as connection:
         rows = await connection.execute(
-            text("SELECT datname, pg_database_size(oid) AS bytes FROM pg_database WHERE starts_with(datname, :prefix) ORDER BY 1"),
-            {"prefix": prefix},
+            text(
+                "SELECT d.datname, pg_database_size(d.oid) AS bytes,"
+                " coalesce(shobj_description(d.oid, 'pg_database') = :whole, false) AS is_whole,"
+                " EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid AND a.backend_type = 'client backend') AS is_used"
+                " FROM pg_database d WHERE starts_with(d.datname, :prefix) ORDER BY 1"
+            ),
+            {"prefix": prefix, "whole": WHOLE},
         )
-        return [(row.datname.removeprefix(prefix), row.bytes) for row in rows]
+        return [Replay(row.datname.removeprefix(prefix), row.bytes, row.is_whole, row.is_used) for row in rows]
 
 
 async def copy_given(live: Database, fresh: Database, agent: str) -> None:

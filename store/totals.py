@@ -2,6 +2,7 @@
 
 from sqlalchemy import text
 
+from . import everybody
 from .database import Read
 
 EXACT_TO = 1_000_000  # rows; of more the planner's estimate is told, which costs nothing
@@ -9,11 +10,7 @@ EXACT_TO = 1_000_000  # rows; of more the planner's estimate is told, which cost
 _COUNTED = {
     "facts": "SELECT count(*) FROM heart.facts WHERE active",
     "episodes": "SELECT count(*) FROM heart.episodes WHERE active",
-    "agents": (
-        "WITH RECURSIVE one(agent_id) AS (SELECT min(agent_id) FROM bus.receipts UNION ALL SELECT"
-        " (SELECT min(r.agent_id) FROM bus.receipts r WHERE r.agent_id > one.agent_id) FROM one WHERE one.agent_id IS NOT NULL)"
-        " SELECT count(agent_id) FROM one"
-    ),
+    "agents": f"SELECT count(*) FROM ({everybody.in_('bus.receipts')}) a",
 }
 _ROWS = {"facts": "heart.facts", "episodes": "heart.episodes", "agents": "bus.receipts"}
 _ESTIMATE = (

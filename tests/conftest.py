@@ -12,6 +12,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -36,6 +37,7 @@ from workers.runtime.worker import Kit
 TEMPLATE = "nous_template"
 MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 << 30
+LOOK_EVERY_S = 0.02
 _numbers = count(1)
 
 
@@ -117,12 +119,17 @@ async def kit(database: Database, settings: Settings) -> Kit:
 
 
 async def until(condition: Callable[[], Awaitable[Any]], *, within_s: float = 20.0, what: str = "the condition") -> Any:
-    """Wait until `condition` gives something true, and return it; fails with its last answer when the time is over."""
+    """Wait until `condition` gives something true, and return it; fails with its last answer when the time is over.
+
+    It looks for a quarter of the time at most: what is waited for needs the processor more.
+    """
     answer: Any = None
     try:
         async with asyncio.timeout(within_s):
+            looked = time.monotonic()
             while not (answer := await condition()):
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(max(LOOK_EVERY_S, 3 * (time.monotonic() - looked)))
+                looked = time.monotonic()
     except TimeoutError:
         pytest.fail(f"{what} did not come true within {within_s} s; the last answer was {answer!r}")
     return answer

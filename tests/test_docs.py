@@ -2,9 +2,16 @@
 
 import re
 
+import pytest
+from typer.testing import CliRunner
+
 import workers
+from nous.cli import app, publish
+from nous.errors import UserMistake
 from nous.settings import Settings
 from tests.conftest import repository
+from tests.events import table
+from tests.nous import settings_table
 
 
 def test_the_readme_table_lists_every_worker_with_its_stream_and_what_it_does() -> None:
@@ -27,6 +34,24 @@ def test_every_setting_a_document_or_a_message_names_exists() -> None:
     ]
     named = {name for path in sources for name in re.findall(r"\bNOUS_[A-Z_]+[A-Z]\b", path.read_text())}
     assert named - known == set()
+
+
+def test_the_page_of_settings_is_what_the_code_says() -> None:
+    kept = (repository() / "docs" / "settings.md").read_text()
+    assert kept == settings_table.page(), "run: python -m tests.nous.settings_table > docs/settings.md"
+
+
+@pytest.mark.parametrize("line", re.findall(r"^nous (\w+(?: \w+)?)", (repository() / "README.md").read_text(), re.MULTILINE))
+def test_every_command_of_the_readme_is_one(line: str) -> None:
+    shown = CliRunner().invoke(app, [*line.split(), "--help"])
+    assert shown.exit_code == 0, shown.output
+
+
+def test_agents_publish_what_the_page_of_events_says_they_do() -> None:
+    with pytest.raises(UserMistake) as told:
+        publish.publish_one(Settings(), "nothing", [], is_json=False)
+    named = re.findall(r"\w+_\w+", str(told.value).partition("agents publish")[2])
+    assert named == [kind.stream for kind, who in table.FROM_OUTSIDE.items() if who.startswith("agents")]
 
 
 def test_every_worker_has_a_test_of_its_own_or_one_of_its_family() -> None:

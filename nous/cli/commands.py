@@ -502,12 +502,12 @@ def replay(
     """
     from nous.replaying.wanted import Wanted
 
-    from .moments import typed
+    from .moments import between
     from .place import settings
     from .replay import ARCHIVE, Asked, run
 
     has_receipts = source == ARCHIVE
-    wanted = Wanted(frozenset(streams or ()), typed("--from", since), typed("--to", until), frozenset(event or ()), before)
+    wanted = Wanted(frozenset(streams or ()), *between(since, until), frozenset(event or ()), before)
     by = "arrived" if order == "applied" and not has_receipts else order
     asked = Asked(wanted, agent, into, by, asks, steps, sets or (), source)
     if not asyncio.run(run(settings(), asked, is_json=is_json)):
@@ -562,10 +562,11 @@ def export(
     Agent by agent, in the order of arrival.
     """
     from .export import run
-    from .moments import typed
+    from .moments import between
     from .place import settings
 
-    asyncio.run(run(settings(), file, agent=agent, since=typed("--from", since), until=typed("--to", until), is_json=is_json))
+    first, end = between(since, until)
+    asyncio.run(run(settings(), file, agent=agent, since=first, until=end, is_json=is_json))
 
 
 @app.command("import", rich_help_panel=REPLAY)
@@ -731,7 +732,7 @@ def dead_list(
     reason: OfReason = None,
     since: Since = None,
     only_counts: Annotated[bool, typer.Option("--counts", help="Only how many, by worker and reason.")] = False,
-    dropped: Annotated[bool, typer.Option("--dropped", help="What was dropped instead; every receipt is looked at.")] = False,
+    dropped: Annotated[bool, typer.Option("--dropped", help="What was dropped instead.")] = False,
     limit: Limit = None,
     is_json: Json = False,
 ) -> None:

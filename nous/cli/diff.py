@@ -23,7 +23,7 @@ RECEIPTS_TOLD = 4  # of each side, the latest
 async def run(settings: Settings, name: str, *, agent: str | None, limit: int | None, is_json: bool) -> bool:
     """Compare; whether the two are alike. Raises UserMistake."""
     live_url = place.database_url(settings)
-    await replays.require(live_url, name)
+    await replays.require_whole(live_url, name)
     replayed = Database(replays.url_of(live_url, name), pool=1)
     try:
         async with place.database(settings) as live:

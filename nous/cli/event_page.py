@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from nous.stories import evidence
 from nous.stories.event import Story
 from nous.stories.lineage import Happening
 from nous.stories.words import line as worded
@@ -45,7 +46,8 @@ def _print_followed(console: Console, event: Happening, indent: str) -> None:
 
 def _print_happening(console: Console, one: Happening, indent: str) -> None:
     at = f"{moment(one.at)}  " if one.at else ""
-    ended = [(spoken(receipt.outcome), receipt.worker) for receipt in one.receipts] + [("waiting", retry.worker) for retry in one.waiting]
+    ended = [(spoken(receipt.outcome), evidence.by(receipt)) for receipt in one.receipts]
+    ended += [("waiting", retry.worker) for retry in one.waiting]
     line = Text.assemble(at, (", ".join(one.streams) or "an event", "cyan"), "  ")
     for number, (outcome, worker) in enumerate(ended):
         line.append_text(Text.assemble(", " if number else "", (outcome, telling.style(outcome)), (f" by {worker}", "dim")))

@@ -1,4 +1,7 @@
-"""`nous export`: the archive as JSON lines, agent by agent in the order of arrival (jsonl.py)."""
+"""`nous export`: the archive as JSON lines, agent by agent in the order of arrival (jsonl.py).
+
+A file bears its name once it is whole; what stood there before stays until then.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from store.database import Database
 from . import jsonl, place, screen
 
 STANDARD_OUTPUT = "-"
+UNFINISHED = ".unfinished"
 
 
 @dataclass
@@ -29,11 +33,15 @@ class Sums:
 
 
 async def run(settings: Settings, file: str, *, agent: str | None, since: datetime | None, until: datetime | None, is_json: bool) -> None:
-    """Write the archive. Raises UserMistake when the file cannot be written."""
+    """Write the archive. Raises UserMistake when the file cannot be written, and for an agent of which there is nothing."""
     sums = Sums()
     async with place.database(settings) as database:
         async with database.overview() as db:
-            agents = [agent] if agent is not None else await archive.agents(db)
+            agents = await archive.agents(db)
+        if agent is not None:
+            if agent not in agents:
+                raise UserMistake(f"there is nothing of agent {agent!r} in the archive{screen.meant(agent, agents)}; nothing was written")
+            agents = [agent]
         with _opened(file) as out:
             for one in agents:
                 await _export(database, one, out, sums, since, until)
@@ -65,9 +73,18 @@ def _opened(file: str) -> Iterator[IO[str]]:
     if file == STANDARD_OUTPUT:
         yield sys.stdout
         return
+    there = Path(file).resolve()
+    is_device = there.exists() and not there.is_file()
+    written = there if is_device else there.with_name(f"{there.name}{UNFINISHED}")
     try:
-        out = Path(file).open("w", encoding="utf-8")  # noqa: SIM115 - closed below; only opening it is guarded here
+        out = written.open("w", encoding="utf-8")
     except OSError as error:
         raise UserMistake(f"{file} cannot be written: {(error.strerror or str(error)).lower()}") from None
-    with out:
-        yield out
+    try:
+        with out:
+            yield out
+        if not is_device:
+            written.replace(there)
+    finally:
+        if not is_device:
+            written.unlink(missing_ok=True)

@@ -24,7 +24,6 @@ from store.facts import Fact, subject_key
 from store.keys import text_key
 from store.mentions import Mention
 from store.vectors import Asking, Vector
-from workers.standing import decisions
 from workers.standing.settling import Change
 
 from . import decision, place, screen
@@ -74,10 +73,9 @@ async def split(settings: Settings, written: str, *, reason: str, agent: str | N
             meant = await fact_meant(db, written, agent=agent)
             wording = await _wording_meant(db, meant)
             registered = await embedders.active(db)
-            heard = await decisions.wording(db, meant.fact.agent_id, meant.fact, wording)
-            is_row = (meant.fact.agent_id, wording) in await facts.by_key(db, [(meant.fact.agent_id, wording)])
-        vector = await _vector(settings, registered, heard) if heard and not is_row else None
         told = decision.event(FactSplit, meant.fact.agent_id, OPTIONS, fact_id=wording, apart_from=meant.fact.fact_id, reason=reason)
+        heard = await people.to_embed(database, told)
+        vector = await _vector(settings, registered, heard) if heard else None
         async with database.write({told.agent_id}) as db:
             await embedders.hold(db, registered)
             done = await people.decide(db, told, table=registered.table, vector=vector)
@@ -154,11 +152,9 @@ async def _vector(settings: Settings, registered: Registered, heard: Mention) ->
     embedders.require(registered, name=embedder.name, dimension=embedder.dimension)
     with screen.err().status("loading the embedder…"):
         try:
-            await embedder.open()
-            made: Vector = (await embedder.embed([heard.content]))[0]
+            return await people.embedded(embedder, heard)
         finally:
             await embedder.close()
-    return made
 
 
 # ── what is written down, and told ────────────────────────────────────────────────────────────────────────────────────────

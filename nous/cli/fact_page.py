@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from nous.stories import fact_words
+from nous.stories import fact_words, wordings
 from nous.stories.fact import Story
 from nous.stories.step import Step
 from nous.stories.words import spoken
@@ -35,14 +35,14 @@ def print_story(console: Console, story: Story) -> None:
 
 def _print_fact(console: Console, story: Story) -> None:
     fact = story.fact
-    console.print(screen.said(fact.content, "bold"))
+    console.print(screen.said(story.says, "bold"))
     state = "active" if fact.active else f"not active since {screen.moment(fact.valid_to)}" if fact.valid_to else "not active"
     facets = [fact.agent_id, state, f"heard ×{len(story.heard)}", f"{fact.provenance} {screen.rounded(fact.confidence)}"]
     if fact.subject:
         facets.insert(1, f"about {fact.subject}" + (f", {fact.attribute}" if fact.attribute else ""))
     console.print(screen.said(" · ".join(facets), "dim"))
     console.print(Text(str(fact.fact_id), style="dim"))
-    if story.meant.row.fact_id != fact.fact_id:
+    if story.meant.row.fact_id != fact.fact_id and not fact.forgotten_at:
         console.print(screen.said(f"{story.meant.row.fact_id} is part of it: “{story.meant.row.wording}”", "magenta"))
     for how, other in (("superseded by", fact.superseded_by), ("disputes", fact.disputes)):
         if other:
@@ -65,7 +65,7 @@ def _print_chain(console: Console, story: Story) -> None:
         line = Text.assemble(
             ("▶ " if is_this else "  "),
             (f"{screen.moment(fact.valid_from)} to {until:16}  ", "cyan"),
-            screen.said(fact.content, "bold" if is_this else "" if fact.active else "dim"),
+            screen.said(wordings.content(fact), "bold" if is_this else "" if fact.active else "dim"),
             (f"  {fact.fact_id}", "dim"),
         )
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
@@ -75,7 +75,8 @@ def _print_merged(console: Console, story: Story) -> None:
     if story.merged:
         console.print("\nMerged into it, as other wordings of one fact:", style="bold")
     for fact in story.merged[:FACTS_SHOWN]:
-        console.print(Padding(Text.assemble(screen.said(fact.wording), (f"  {fact.fact_id}", "dim")), (0, 0, 0, 4), expand=False))
+        said = screen.said(fact.wording or wordings.content(fact))
+        console.print(Padding(Text.assemble(said, (f"  {fact.fact_id}", "dim")), (0, 0, 0, 4), expand=False))
     if len(story.merged) > FACTS_SHOWN:
         console.print(f"    and {len(story.merged) - FACTS_SHOWN:,} more; --json has them all", style="dim")
 

@@ -5,7 +5,7 @@
 What merely holds the same words is told, with how to forget it, and left alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -23,6 +23,7 @@ from store.episodes import Episode
 from store.facts import Fact
 from store.leftovers import Leftover
 from store.lineage import EventKey, Lineage
+from store.outbox import Letter
 from workers.runtime import erasing
 from workers.runtime.erasing import Standing
 
@@ -75,17 +76,43 @@ async def _forget(settings: Settings, database: Database, fact: Fact, planned: L
     async def in_replay(store: Database) -> int:
         async with store.erase([fact.agent_id]) as db:
             whole = await lineage.elsewhere(db, planned)
-            return sum((await forgetting.erase(db, whole, by=told.event_id, now=now)).counts.values())
+            erased = await forgetting.erase(db, whole, by=told.event_id, now=now)
+            return sum(erased.counts.values()) + await forgetting.sweep(db, planned)
 
     await beside(settings, outcome, in_replay)
+    if (here := await _erase(database, fact, planned, told, reason)) is None:
+        return await _again(settings, database, fact)
+    whole, counts, letters = here
+    await decision.send(settings, database, letters)
+    done = Forgotten(fact, dict(counts), whole.fact_ids, sorted(whole.events), [one.episode.episode_id for one in whole.episodes], outcome)
+    meant = frozenset((*whole.events, *whole.reworded))
+    reworded = frozenset(whole.reworded)
+    await from_redis(
+        settings,
+        outcome,
+        lambda stream, owner, event_id, _entry: owner == fact.agent_id and (stream, event_id) in meant,
+        lambda stream, event_id, body: lineage.without_words(body, event_id, whole.wordings) if (stream, event_id) in reworded else None,
+    )
+    async with database.erase([fact.agent_id]) as db:
+        await forgetting.sweep(db, whole)
+    await _check(settings, database, whole, done)
+    return done
+
+
+async def _erase(
+    database: Database, fact: Fact, planned: Lineage, told: FactForgotten, reason: str
+) -> tuple[Lineage, Mapping[str, int], Sequence[Letter]] | None:
+    """Erase it from the live store, with the receipt that says so; None when somebody else was quicker. Raises UserMistake."""
     async with database.erase([fact.agent_id]) as db:
         whole = await lineage.of(db, fact.agent_id, fact_ids=[fact.fact_id])
+        if fact.fact_id not in whole.fact_ids:
+            return None
         if more := set(whole.fact_ids) - set(planned.fact_ids):
             raise UserMistake(
                 f"meanwhile {screen.plural(len(more), 'more fact')} came to hang on it, and nothing was forgotten; look again"
             )
-        told = _told(fact, whole, now, event_id=told.event_id)
-        erased = await forgetting.erase(db, whole, by=told.event_id, now=now)
+        told = _told(fact, whole, told.occurred_at, event_id=told.event_id)
+        erased = await forgetting.erase(db, whole, by=told.event_id, now=told.occurred_at)
         letters = await decision.record(
             db,
             told,
@@ -101,22 +128,7 @@ async def _forget(settings: Settings, database: Database, fact: Fact, planned: L
             },
             follows=[_closed(told, one) for one in erased.to_summarize],
         )
-    await decision.send(settings, database, letters)
-    done = Forgotten(
-        fact, dict(erased.counts), whole.fact_ids, sorted(whole.events), [one.episode.episode_id for one in whole.episodes], outcome
-    )
-    meant = frozenset((*whole.events, *whole.reworded))
-    reworded = frozenset(whole.reworded)
-    await from_redis(
-        settings,
-        outcome,
-        lambda stream, owner, event_id, _entry: owner == fact.agent_id and (stream, event_id) in meant,
-        lambda stream, event_id, body: lineage.without_words(body, event_id, whole.wordings) if (stream, event_id) in reworded else None,
-    )
-    async with database.erase([fact.agent_id]) as db:
-        await forgetting.sweep(db, whole)
-    await _check(settings, database, whole, done)
-    return done
+    return whole, erased.counts, letters
 
 
 def _told(fact: Fact, whole: Lineage, now: datetime, *, event_id: str | None = None) -> FactForgotten:
@@ -138,6 +150,14 @@ async def _again(settings: Settings, database: Database, fact: Fact) -> Forgotte
         raise UserMistake(f"{fact.fact_id} was forgotten on {screen.moment(fact.forgotten_at or clock.now())} UTC, with all of its agent")
     named = [_key(one) for one in (*receipt.evidence["events"], *receipt.evidence["reworded"])]
     outcome, meant = Outcome(), frozenset(named)
+    learned = [event_id for stream, event_id in named if stream == "fact_learned"]
+
+    async def in_replay(store: Database) -> int:
+        async with store.erase([fact.agent_id]) as db:
+            there = await lineage.of(db, fact.agent_id, event_ids=learned)
+            return sum((await forgetting.erase(db, there, by=receipt.event_id, now=clock.now())).counts.values()) if there.facts else 0
+
+    await beside(settings, outcome, in_replay)
     async with database.erase([fact.agent_id]) as db:
         late = await forgetting.sweep_events(db, fact.agent_id, receipt.event_id)
     await from_redis(settings, outcome, lambda stream, owner, event_id, _entry: owner == fact.agent_id and (stream, event_id) in meant)

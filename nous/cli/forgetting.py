@@ -60,7 +60,7 @@ async def beside(
 ) -> None:
     """Do a step in every replay store beside the live one, and say so of those in which it did anything."""
     live = place.database_url(settings)
-    for name in [name for name, _ in await replays.listed(live) if names is None or name in names]:
+    for name in [one.name for one in await replays.listed(live) if names is None or one.name in names]:
         store = Database(replays.url_of(live, name), pool=1)
         try:
             if await step(store):

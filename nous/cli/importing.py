@@ -22,17 +22,19 @@ from workers.runtime import streams
 from . import jsonl, lines, place, screen
 
 BATCH = 500
+NO_ENTRY = "0-0"
 
 
 @dataclass
 class Sums:
-    """What was read, kept and sent; `forgotten` was refused."""
+    """What was read, kept and sent; `forgotten` was refused, and `nameless` is kept and not sent."""
 
     events: int = 0
     roots: int = 0
     new: int = 0
     forgotten: int = 0
     published: int = 0
+    nameless: int = 0
 
 
 async def run(settings: Settings, file: str, *, publishes: bool, is_json: bool) -> None:
@@ -53,6 +55,8 @@ async def run(settings: Settings, file: str, *, publishes: bool, is_json: bool) 
     print(f"imported {screen.plural(sums.events, 'event')}, {sums.new:,} of them new to this archive{_told(sums)}")
     if publishes:
         print(f"published {screen.plural(sums.published, 'root event')}; when they are worked: {place.command()} wait")
+        if sums.nameless:
+            print(f"not published: {sums.nameless:,} that can be read as no event and would be parked anew each time; the archive has them")
     else:
         print("no memory is changed by that; --publish sends the root events to be worked")
 
@@ -85,10 +89,18 @@ async def _take(settings: Settings, database: Database, batch: Sequence[tuple[Ar
     sums.roots += sum(is_root for _, is_root in batch)
     sums.forgotten += len(rows) - len(kept)
     if publishes:
-        sent = [(row.stream, row.agent_id, row.body) for row in kept if (row.agent_id, row.stream, row.event_id) in roots]
+        wanted = [row for row in kept if (row.agent_id, row.stream, row.event_id) in roots]
+        sent = [(row.stream, row.agent_id, row.body) for row in wanted if _is_the_same_again(row)]
         async with place.redis(settings) as redis:
             await streams.append(redis, sent)
         sums.published += len(sent)
+        sums.nameless += len(wanted) - len(sent)
+
+
+def _is_the_same_again(row: Archived) -> bool:
+    """Whether it has one name however often it is sent; that of a body that says nothing readable follows from its entry."""
+    kind, fields = CATALOGUE[row.stream], {b"data": row.body}
+    return events.identity(kind, fields, row.entry_id) == events.identity(kind, fields, NO_ENTRY)
 
 
 def _as_published(row: Archived) -> Archived:

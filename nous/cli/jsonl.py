@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import events
-from events.wire import is_storable
+from events.base import MAX_ID_CHARACTERS
+from events.wire import is_storable, named
 from nous import clock
 from nous.errors import UserMistake
 from store import archive
@@ -53,6 +54,10 @@ def read(file: str) -> Iterator[tuple[Archived, bool]]:
             if one.strip():
                 try:
                     yield _parsed(one)
+                except UnicodeError:
+                    raise UserMistake(f"line {number} of {_called(file)} is no event of an export: it is not UTF-8") from None
+                except RecursionError:
+                    raise UserMistake(f"line {number} of {_called(file)} is no event of an export: it is nested too deeply") from None
                 except (ValueError, TypeError) as error:
                     raise UserMistake(f"line {number} of {_called(file)} is no event of an export: {error}") from None
 
@@ -79,10 +84,25 @@ def _parsed(written: str) -> tuple[Archived, bool]:
         raise ValueError(f"there is no stream {stream!r}{screen.meant(stream, events.CATALOGUE)}")
     if not event_id:
         raise ValueError("its event_id is empty")
+    if max(len(agent), len(event_id)) > MAX_ID_CHARACTERS:
+        raise ValueError(f"its agent_id or its event_id has more than {MAX_ID_CHARACTERS} characters")
     events.entry_time(entry_id)
     body = base64.b64decode(_text(said, "body_base64"), validate=True) if "body_base64" in said else _text(said, "body").encode()
+    _hold_to_its_body(agent, event_id, body)
     row = Archived(agent, event_id, stream, archive.digest(body), body, entry_id, _time(_text(said, "arrived_at")), clock.now())
     return row, said.get("is_root", True) is not False
+
+
+def _hold_to_its_body(agent: str, event_id: str, body: bytes) -> None:
+    """An event stands under the names that it says of itself: under others, nobody who forgets it would find it.
+
+    One that had no field `data` stands under nobody's, whatever its fields say. Raises ValueError.
+    """
+    named_agent, named_event = named(body)
+    if agent and named_agent not in ("", agent):
+        raise ValueError(f"its agent_id is {agent!r} and its body says {named_agent!r}")
+    if agent and named_event not in ("", event_id):
+        raise ValueError(f"its event_id is {event_id!r} and its body says {named_event!r}")
 
 
 def _text(said: dict[str, Any], name: str) -> str:
@@ -99,4 +119,7 @@ def _time(written: str) -> datetime:
     moment = datetime.fromisoformat(written)
     if moment.tzinfo is None:
         raise ValueError(f"its arrived_at, {written}, has no time zone")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"its arrived_at, {written}, is outside the years 1 to 9999 in UTC") from None

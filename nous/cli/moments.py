@@ -7,6 +7,14 @@ from datetime import UTC, date, datetime, time
 from nous.errors import UserMistake
 
 
+def between(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
+    """The moments of --from and --to. Raises UserMistake for what is no moment, and when nothing can lie between the two."""
+    first, end = typed("--from", since), typed("--to", until)
+    if first is not None and end is not None and first >= end:
+        raise UserMistake(f"nothing arrived from {since} on and before {until}: --from is the earlier of the two")
+    return first, end
+
+
 def typed(option: str, written: str | None) -> datetime | None:
     """The moment; None when nothing was typed. Says how a date alone is taken. Raises UserMistake for what is no one moment."""
     if written is None:

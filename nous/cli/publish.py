@@ -38,9 +38,11 @@ NAMES_LOOKED_AT = 1_000  # of unknown fields, each once
 MISSPELT = 0.8  # so alike is a slip of the finger, not another name
 
 BY_COMMAND = {
+    "agent_forgotten": "nous agent forget",
     "censor_added": "nous censor add",
     "censor_relaxed": "nous censor relax",
     "episode_restored": "nous episode restore",
+    "fact_forgotten": "nous fact forget",
     "fact_restored": "nous fact restore",
     "fact_split": "nous fact split",
 }

@@ -6,7 +6,6 @@
 Killed anywhere it has kept what it put, and goes on from there when it is run again. Until the switch nothing reads the new table.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +15,6 @@ from typing import TypeVar
 
 import structlog
 
-from nous.errors import Contended, Outage
 from providers.embedder import Embedder, EmbeddingMalformed, EmbeddingRefused
 from store import embedders, reembedding, vectors
 from store.database import Database, Read, Write, acting
@@ -25,13 +23,11 @@ from store.reembedding import Askew, Wanted
 from store.vectors import Vector
 
 from .endings import Incomplete
+from .patience import patiently
 
 ROUND = 20_000  # texts whose words are in memory at once; finding them looks at every fact
 SWITCH_S = 2.0  # about as long as writers may wait for the last ones to be embedded
 LEAST_LAST, MOST_LAST = 64, 1_000  # how few and how many are left for the switch, whatever the speed
-TRIES = 20
-FIRST_WAIT_S = 0.25  # after something was away or in the way; doubles
-LONGEST_WAIT_S = 10.0
 
 T = TypeVar("T")
 
@@ -179,13 +175,4 @@ class Filling:
 
 
 async def _patiently(step: Callable[[], Awaitable[T]]) -> T:
-    """Do `step`, and again a while after something was away or in the way; not for ever, since it can be run again."""
-    for again in range(TRIES):
-        try:
-            return await step()
-        except (Outage, Contended) as error:
-            if again == TRIES - 1:
-                raise
-            log.warning("reembedding.delayed", reason=str(error), next="tried again by itself")
-            await asyncio.sleep(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**again))
-    raise AssertionError("unreachable")
+    return await patiently(step, what="reembedding")

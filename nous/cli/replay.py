@@ -129,8 +129,9 @@ async def _agents(live: Database, asked: Asked, roots: Roots | None) -> list[str
 async def _naming(db: Read, named: set[str]) -> dict[str, list[Archived]]:
     found: dict[str, list[Archived]] = {}
     for event in sorted(named):
-        for row in await archive.within(db, event, event, agent=None, limit=1_000):
-            found.setdefault(row.agent_id, []).append(row)
+        for row in await archive.named(db, event, agent=None, limit=1_000):
+            if row.event_id == event:
+                found.setdefault(row.agent_id, []).append(row)
     return found
 
 
@@ -161,8 +162,9 @@ async def _made(live: str, name: str, settings: Settings) -> AsyncIterator[tuple
             yield fresh, embedder
         finally:
             await fresh.close()
+        await replays.finish(live, name)
     except BaseException:
-        await asyncio.shield(replays.drop(live, name))
+        await asyncio.shield(replays.give_up(live, name))
         raise
     finally:
         await embedder.close()

@@ -10,14 +10,14 @@ async def list_replays(settings: Settings, *, is_json: bool) -> None:
     """Print the replay stores beside the live one."""
     found = await replays.listed(place.database_url(settings))
     if is_json:
-        screen.emit([{"name": name, "bytes": size} for name, size in found])
+        screen.emit([{"name": one.name, "bytes": one.bytes, "is_whole": one.is_whole} for one in found])
         return
     if not found:
         print(f"No replays. Make one: {place.command()} replay --into try1")
         return
-    table = screen.table("replay", "megabytes", right=("megabytes",))
-    for name, size in found:
-        table.add_row(name, f"{size / 1e6:,.0f}")
+    table = screen.table("replay", "megabytes", "", right=("megabytes",))
+    for one in found:
+        table.add_row(one.name, f"{one.bytes / 1e6:,.0f}", "" if one.is_whole else "being made" if one.is_used else "never came to its end")
     screen.out().print(table)
 
 

@@ -196,6 +196,7 @@ def _heading(seen: Look, rates: Mapping[str, float | None], at: datetime) -> Tex
 def _table(seen: Look, rates: Mapping[str, float | None]) -> Table:
     counts = ("lag", "pending", "/s", "retrying", "parked", "oldest")
     table = screen.table("worker", *counts, "seen", right=counts)
+    table.columns[0].no_wrap = True
     for one in _everyone(seen):
         rate = rates[one.worker]
         table.add_row(

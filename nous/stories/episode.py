@@ -27,6 +27,7 @@ from .moment import Moment, in_order
 from .words import Line, line, moment, one_line, plural, quoted
 
 SHOWN_CHARACTERS = 120
+FORGOTTEN = "(forgotten)"
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ async def _learned(db: Read, episode: Episode, happened: Iterable[Receipt], ques
         fact = rows.get((agent, mention.fact_id)) if mention else None
         where = "waiting" if event_id in waiting else "published, and not worked yet" if event_id in unpublished else "unknown"
         became = _became(fact, receipt) if receipt else where
-        content = mention.content if mention else str(given.get(event_id, {}).get("content", event_id))
+        content = (mention.content or FORGOTTEN) if mention else str(given.get(event_id, {}).get("content", event_id))
         quote = mention.quote if mention else given.get(event_id, {}).get("quote")
         return Learned(event_id, content, quote, became, fact, mention)
 

@@ -25,7 +25,6 @@ from .subject import waits
 from .words import Line, line, listed, one_line, plural
 
 BODY_CHARACTERS = 200
-LAST = "\U0010ffff"
 NOT_TOLD = {"event_id", "agent_id", "caused_by", "traceparent", "occurred_at"}
 
 
@@ -93,8 +92,8 @@ async def told(db: Read, key: tuple[str, str]) -> Story:
 async def _named(db: Read, written: str, agent: str | None) -> list[tuple[str, str]]:
     """Every event that this is the id of, or else begins the id of, by its receipts and in the archive."""
     worked = await receipts.events_named(db, written, agent=agent, limit=MOST)
-    came = await archive.within(db, written, written + LAST, agent=agent, limit=MOST)
-    return sorted({*worked, *((one.agent_id, one.event_id) for one in came if one.event_id.startswith(written))})
+    came = await archive.named(db, written, agent=agent, limit=MOST)
+    return sorted({*worked, *((one.agent_id, one.event_id) for one in came)})
 
 
 # ── what came ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from store.receipts import Receipt
+from store.parked import DROPPED
+from store.receipts import OPERATOR, Receipt
 
-from .words import Line, line, listed, one_line, plural, quoted
+from .words import Line, line, listed, moment, one_line, plural, quoted
 
 CANDIDATES_SHOWN = 3
 TELLING = {"same": 0, "refines": 0, "updates": 0, "contradicts": 0, "unsure": 1, "compatible": 2}
@@ -19,6 +21,7 @@ def in_words(receipt: Receipt, wordings: Mapping[str, str]) -> list[Line]:
     return [
         *([line(f"about {quoted(about)} ({receipt.about})")] if about else []),
         *because(receipt, wordings),
+        *parked_before(receipt),
         *compared(receipt, wordings),
         *asked(receipt),
         *changed(receipt.evidence.get("changed", ()), wordings, whose="fact"),
@@ -30,13 +33,37 @@ def in_words(receipt: Receipt, wordings: Mapping[str, str]) -> list[Line]:
 
 
 def because(receipt: Receipt, wordings: Mapping[str, str]) -> list[Line]:
-    """The reason, with what a fact says beside each id that it names."""
+    """The reason, with what a fact says beside each id that it names; of what a person dropped, where it was not wanted."""
+    if receipt.outcome == "forgotten" and receipt.worker != OPERATOR:
+        return [line("what it said, and what became of it here, was forgotten since")]
     if not receipt.reason or receipt.evidence.get("dropped"):  # which says it better
         return []
     reason = receipt.reason
     for fact_id, content in wordings.items():
         reason = reason.replace(fact_id, f"{fact_id} “{content}”")
-    return [line(f"because: {one_line(reason)}")]
+    told = f"not to be worked by {receipt.worker}, because" if by(receipt) != receipt.worker else "because"
+    return [line(f"{told}: {one_line(reason)}")]
+
+
+def by(receipt: Receipt) -> str:
+    """Who ended it: the worker it came to, or the person who dropped it."""
+    return str(receipt.evidence.get("by", OPERATOR)) if receipt.outcome == DROPPED else receipt.worker
+
+
+def parked_before(receipt: Receipt) -> list[Line]:
+    """Every time it was parked or dropped before, the earliest first: when, after how many attempts, why, and when it was retried."""
+    return [line(_parked_before(one), "faint") for one in receipt.evidence.get("was_parked", ())]
+
+
+def _parked_before(past: Mapping[str, Any]) -> str:
+    after = f" after {plural(past['attempts'], 'attempt')}" if isinstance(past.get("attempts"), int) else ""
+    why = f", because: {one_line(past['reason'])}" if past.get("reason") else ""
+    again = f"; retried {_at(past['retried_at'])}" if past.get("retried_at") else ""
+    return f"{past['what']} before, {_at(past['at'])}{after}{why}{again}"
+
+
+def _at(written: str) -> str:
+    return moment(datetime.fromisoformat(written))
 
 
 # ── compared ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from store import answers, facts, mentions, receipts, writings
+from store import answers, facts, forgetting, mentions, receipts, writings
 from store.answers import Answer
 from store.database import Read
 from store.facts import Fact
@@ -22,6 +22,7 @@ from .heard import as_data, mentions_of
 from .ids_meant import Meant
 from .source import Passage
 from .step import Step
+from .words import moment, one_line
 
 BESIDE = 20
 
@@ -32,7 +33,8 @@ class Story:
 
     `chain` is what was true before it, itself, and what has been since. `wordings` has every fact that is spoken of. `passages` says where
     the words of a mention stand, and `questions` what a mind was asked to find them, both by the mention's event; `answers` are those of
-    minds about this fact and others, by the event that compared them.
+    minds about this fact and others, by the event that compared them. `forgetting` is the receipt of the decision by which the
+    fact was forgotten.
     """
 
     meant: Meant
@@ -46,11 +48,20 @@ class Story:
     passages: Mapping[str, Passage] = field(default_factory=dict)
     questions: Mapping[str, Put] = field(default_factory=dict)
     answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
+    forgetting: Receipt | None = None
 
     @property
     def fact(self) -> Fact:
         """The fact."""
         return self.meant.fact
+
+    @property
+    def says(self) -> str:
+        """What the fact says; of one that was forgotten, when that was, who decided it and why, as far as its receipt tells."""
+        if self.fact.forgotten_at is None or self.forgetting is None:
+            return wordings.content(self.fact)
+        why = f", because: {one_line(self.forgetting.reason)}" if self.forgetting.reason else ""
+        return f"(forgotten on {moment(self.fact.forgotten_at)} UTC by {self.forgetting.worker}{why})"
 
     def as_data(self) -> dict[str, object]:
         """For JSON."""
@@ -63,7 +74,13 @@ class Story:
             "decisions": [one.as_data() for one in self.steps if one.receipt.worker == OPERATOR],
             "also_became": list(self.also_became),
             "stored_beside": [one.as_data() for one in self.beside],
+            **({"forgotten": self._forgotten_as_data()} if self.fact.forgotten_at else {}),
         }
+
+    def _forgotten_as_data(self) -> dict[str, object]:
+        by = self.forgetting
+        told = {"by": by.worker, "reason": by.reason, "event_id": by.event_id} if by else {}
+        return {"at": self.fact.forgotten_at, **told}
 
     def _step_as_data(self, step: Step) -> dict[str, object]:
         event_id = step.receipt.event_id
@@ -99,6 +116,7 @@ async def told(db: Read, meant: Meant) -> Story:
         passages=await source.of_mentions(db, heard),
         questions=await _questions(db, heard),
         answers=await _answers(db, agent, happened),
+        forgetting=await forgetting.decision(db, agent, fact.fact_id) if fact.forgotten_at else None,
     )
 
 

@@ -32,7 +32,7 @@ def _said(story: Story, step: Step) -> list[Line]:
         return []
     told_by = f"{mention.provenance} {rounded(mention.confidence)}"
     origin = [told_by, *([f"from {one_line(mention.source)}"] if mention.source else []), f"as {mention.mention_id}"]
-    told = [line(quoted(mention.content)), line(", ".join(origin), "faint")]
+    told = [line(quoted(mention.content) if mention.content else "its words are forgotten"), line(", ".join(origin), "faint")]
     passage, put = story.passages.get(mention.event_id), story.questions.get(mention.event_id)
     if passage:
         told += passage.lines()
@@ -48,7 +48,7 @@ def _because(step: Step) -> list[Line]:
     if step.is_about_another and receipt.about:
         other = step.wordings.get(str(receipt.about), str(receipt.about))
         about.append(line(f"about {quoted(other)} ({receipt.about})"))
-    return [*about, *evidence.because(receipt, step.wordings)]
+    return [*about, *evidence.because(receipt, step.wordings), *evidence.parked_before(receipt)]
 
 
 def _asked(story: Story, step: Step) -> list[Line]:

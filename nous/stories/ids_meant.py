@@ -18,7 +18,7 @@ from store.facts import Fact, Key
 from store.procedures import Procedure
 from store.receipts import Receipt
 
-from . import words
+from . import evidence, words
 
 SHORTEST = 6
 MOST = 20  # facts looked at, of all that an id or its beginning fits
@@ -87,7 +87,7 @@ async def _why_none(db: Read, written: str, agent: str | None) -> str:
     nothing = f"no fact{f' of agent {agent!r}' if agent else ''} came of {written!r}"
     told = await _endings_without_fact(db, written.strip().lower(), agent)
     if told:
-        how = [f"event {one.event_id} of {one.agent_id!r} was {one.outcome} by {one.worker}: {one.reason}" for one in told]
+        how = [f"event {one.event_id} of {one.agent_id!r} was {one.outcome} by {evidence.by(one)}: {one.reason}" for one in told]
         return f"{nothing}; {'; '.join(how)}"
     hint = "" if agent else ", and with --agent its reason is looked up"
     return f"{nothing}; {command()} facts --all shows what there is; what was skipped or parked became none{hint}"

@@ -6,12 +6,16 @@ from datetime import datetime
 
 from store.receipts import Receipt
 
+from . import evidence
 from .words import Line, spoken
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One thing that happened. `by` is the worker it happened at, empty of what happened elsewhere; `data` is it for machines."""
+    """One thing that happened. `data` is it for machines.
+
+    `by` is the worker it happened at, or who decided it; empty of what happened elsewhere.
+    """
 
     at: datetime
     happened: str
@@ -31,7 +35,7 @@ def in_order(moments: Iterable[Moment]) -> list[Moment]:
 
 def of_receipt(receipt: Receipt, lines: Sequence[Line]) -> Moment:
     """The moment at which an event ended at a worker."""
-    return Moment(receipt.recorded_at, spoken(receipt.outcome), receipt.worker, lines, receipt_as_data(receipt))
+    return Moment(receipt.recorded_at, spoken(receipt.outcome), evidence.by(receipt), lines, receipt_as_data(receipt))
 
 
 def receipt_as_data(receipt: Receipt) -> dict[str, object]:

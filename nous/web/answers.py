@@ -87,7 +87,7 @@ class Asked:
     @property
     def is_a_part(self) -> bool:
         """Whether it is for a page that is open already."""
-        return self._request.headers.get("hx-request") == "true"
+        return self._request.headers.get("nous-part") == "true"
 
 
 Page = Callable[[Asked], Awaitable[Answer | Elsewhere]]
@@ -116,7 +116,7 @@ async def missing(_: Asked) -> Answer:
 
 
 def _response(asked: Asked, answer: Answer, status: int) -> Response:
-    vary = {"Vary": "Accept, HX-Request"}
+    vary = {"Vary": "Accept, Nous-Part"}
     if asked.wants_json:
         return Response(rendering.as_json(answer.data), status, vary, "application/json")
     return Response(rendering.html(answer.template, answer.shown), status, vary, "text/html; charset=utf-8")

@@ -46,10 +46,11 @@ def verdict(seen: Seen) -> Verdict:
     tone: Tone = found[0].tone if found else "good"
     if tone == "bad":
         return Verdict(tone, "It needs a person", found)
-    left = sum(one.lag + one.pending for one in seen.look.workers)
+    look = seen.look
+    left = sum(one.lag + one.pending for one in (*look.workers, *([look.archivist] if look.archivist.is_alive else [])))
     if left:
         return Verdict("wait", f"Working: {plural(left, 'delivery').replace('deliverys', 'deliveries')} to go", found)
-    if not seen.look.is_settled:
+    if not look.is_settled:
         return Verdict("wait", "Some of it waits", found)
     return Verdict("good", "All is settled", found)
 
@@ -66,8 +67,9 @@ def _notes(seen: Seen) -> Iterator[Note]:
 
 
 def _absent(look: Look) -> Iterator[Note]:
-    idle = [one.worker for one in look.workers if not one.is_alive]
-    if len(idle) == len(look.workers):
+    everyone = (*look.workers, look.archivist)
+    idle = [one.worker for one in everyone if not one.is_alive]
+    if len(idle) == len(everyone):
         yield Note("bad", "No worker is running: what is published waits", f"{command()} work")
     elif idle:
         yield Note("bad", f"Not running: {listed(idle)}", f"{command()} work {' '.join(idle)}")

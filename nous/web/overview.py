@@ -29,7 +29,7 @@ async def live(site: "Site", _: Asked) -> Answer:
 
 def _told(seen: Seen) -> tuple[Mapping[str, object], object]:
     verdict = attention.verdict(seen)
-    workers, streams = seen.look.workers, sorted(seen.streams, key=lambda one: (-one.held_s, -one.entries, one.stream))
+    streams = sorted(seen.streams, key=lambda one: (-one.held_s, -one.entries, one.stream))
     kinds = {what: count for what, (count, _) in seen.totals.items()}
     data = {
         "at": seen.at,
@@ -38,4 +38,5 @@ def _told(seen: Seen) -> tuple[Mapping[str, object], object]:
         "streams": [asdict(one) for one in streams],
         "totals": kinds,
     }
-    return {"seen": seen, "verdict": verdict, "workers": workers, "streams": [one for one in streams if one.entries]}, data
+    everyone = (*seen.look.workers, seen.look.archivist)
+    return {"seen": seen, "verdict": verdict, "workers": everyone, "streams": [one for one in streams if one.entries]}, data

@@ -20,6 +20,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from nous.called import command
+from nous.stories.evidence import by
+from nous.stories.wordings import content
 from nous.stories.words import Line, moment, plural, spoken, visible
 
 MOST_IN_A_ROW = 280
@@ -29,7 +31,6 @@ STATIC = {
     "nous.css": (__package__, "static/nous.css", "text/css"),
     "nous.js": (__package__, "static/nous.js", "text/javascript"),
     "icon.svg": (__package__, "static/icon.svg", "image/svg+xml"),
-    "htmx.js": ("django_htmx", "static/django_htmx/htmx-2.min.js", "text/javascript"),  # the wheel brings htmx; Django is not used
 }
 
 _ID = re.compile(r"\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b")
@@ -91,7 +92,17 @@ def _environment() -> Environment:
         finalize=_safe,
     )
     made.filters.update(
-        linked=_linked, line=_line, moment=moment, iso=_iso, spoken=spoken, count=_count, duration=duration, tone=_tone, agent=agent_named
+        linked=_linked,
+        line=_line,
+        moment=moment,
+        iso=_iso,
+        spoken=spoken,
+        said=content,
+        by=by,
+        count=_count,
+        duration=duration,
+        tone=_tone,
+        agent=agent_named,
     )
     made.globals.update(
         address=address,

@@ -58,7 +58,11 @@ EXAMPLES: Mapping[type[Event], dict[str, object]] = {
         "subject": "standup",
         "agent_id": "agent-7",
     },
-    EpisodeClosed: {"episode_id": "0b9d4f6c-8f0e-4d3a-bb53-5b8f2f0f7a10", "agent_id": "agent-7"},
+    EpisodeClosed: {
+        "episode_id": "0b9d4f6c-8f0e-4d3a-bb53-5b8f2f0f7a10",
+        "transcript": "user: When is the standup of team Lisbon?\nassistant: At 9:30.",
+        "agent_id": "agent-7",
+    },
     CensorTriggered: {"censor_id": "c6a2f1de-47b0-4d0a-8a7e-2f9c51f6a3b4", "was_blocked": False, "agent_id": "agent-7"},
 }
 
@@ -74,6 +78,9 @@ Any Redis client can publish. The stream is the event's name; the entry has one 
 ```sh
 {examples}
 ```
+
+A conversation that was reported turn by turn (`nous session`) needs no transcript; a censor must be there before it can fire:
+`nous censor add --id`.
 
 FastStream publishes the same events as they are, under its own field `__data__`. From Python, `pip wheel ./events` makes a wheel with
 the models and `publish`, importable as `nous_memory_events`.

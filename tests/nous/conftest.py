@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -65,13 +66,32 @@ def nous(stack: embedded.Stack, database_url: str, redis: Redis, tmp_path: Path,
 @pytest.fixture
 async def working(nous: Nous, kit: Kit, stack: embedded.Stack) -> AsyncIterator[None]:
     """Every worker, for the test."""
+    async with at_work(replace(kit, embedder=PortsAreAlike()), stack):
+        yield
+
+
+@asynccontextmanager
+async def at_work(kit: Kit, stack: embedded.Stack, *, archives: bool = False) -> AsyncIterator[None]:
+    """Every worker with this kit, for the block; `archives`, the archivist too."""
     stop = asyncio.Event()
-    running = asyncio.create_task(
-        Process(list(workers.table().values()), replace(kit, embedder=PortsAreAlike()), stack.redis_url).run(stop)
-    )
+    running = asyncio.create_task(Process(list(workers.table().values()), kit, stack.redis_url, archives=archives).run(stop))
     yield
     stop.set()
     await running
+
+
+async def learned(nous: Nous, content: str, day: int, **fields: str) -> str:
+    """Publish what the user claimed on this day of March 2026, wait until all is settled, and give the id it was published under."""
+    stated = {"agent_id": "a", "subject": "Maria", "provenance": "user_stated", **fields}
+    words = [f"{name}={value}" for name, value in stated.items()]
+    sent = await nous.json("publish", "fact_learned", f"content={content}", f"occurred_at=2026-03-{day:02}T00:00Z", *words)
+    assert (await nous("wait")).exit_code == 0
+    return str(sent.get("fact_id") or fields["fact_id"])
+
+
+async def contents(nous: Nous, *words: str) -> list[str]:
+    """What the facts say that `nous facts` lists."""
+    return [fact["content"] for fact in await nous.json("facts", *words)]
 
 
 class PortsAreAlike(ZeroEmbedder):

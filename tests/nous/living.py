@@ -66,7 +66,7 @@ class Living:
 
     def __post_init__(self) -> None:
         self.lives = {name: Life(one, self.kit, self.redis, "by-hand") for name, one in workers.table().items()}
-        self.archivist = Archivist(self.kit, self.redis, "by-hand")
+        self.archivist = Archivist(self.kit, self.redis, "by-hand", workers.consumers())
 
     async def live(self, *told: Event) -> None:
         """Say these one after another, each worked to its end."""

@@ -91,6 +91,7 @@ def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
         (["publish", "fact_stored", "a=b"], "only the worker deduplicator publishes it; agents publish fact_learned, "),
         (["publish", "censor_escalated", "--file", "f"], "only the worker censor_escalator publishes it"),
         (["publish", "censor_added", "a=b"], "only the command nous censor add publishes it"),
+        (["publish", "agent_forgotten", "agent_id=a"], "only the command nous agent forget publishes it"),
         (["publish", "episode_closed", "decision_ids=[x"], "decision_ids is a list, and '[x' is not JSON"),
         (["publish", FACT, "content=x", "agent_id=a", "occurred_at=0001-01-01T00:00:00+14:00"], "occurred_at: "),
         (["censor", "add", "--agent", "a", "--pattern", " ", "--reason", "r"], "--pattern does not do: it is empty"),

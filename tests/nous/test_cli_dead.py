@@ -152,6 +152,8 @@ async def test_a_fixed_bug_and_retry_all_leave_nothing_behind(
     assert [(one.outcome, len(one.evidence["was_parked"])) for one in told_of] == [("stored", 1)] * 25
     shown = await nous("dead", "show", "e-7", "--agent", "a")
     assert ("the decoder has a bug" in shown.stdout, "It is settled" in shown.stdout) == (True, True)
+    story = (await nous("explain", "event", "e-7", "--agent", "a")).stdout
+    assert ("parked before, " in story, "because: the decoder has a bug; retried " in " ".join(story.split())) == (True, True), story
     assert "is settled: deduplicator ended it as stored" in (await nous("dead", "retry", "e-7", "--agent", "a")).stderr
 
 
@@ -165,6 +167,9 @@ async def test_what_is_dropped_is_kept_and_the_drop_can_be_undone_as_it_says(nou
     shown = await nous.json("dead", "show", "e-1")
     assert (shown["state"], shown["body"], shown["body_found_in"]) == ("dropped", bad(1).decode(), "the archive")
     assert len(await nous.json("dead", "list")) == 1
+    story = (await nous("explain", "event", "e-1")).stdout
+    told = ("dropped  by operator", "not to be worked by deduplicator, because: a test of the producer", "parked before, ")
+    assert [one for one in told if one not in story] == [], story
     assert (await nous(*undo.split()[1:])).exit_code == 0
     assert (await nous.json("dead", "show", "e-1"))["state"] == "worked again"
 

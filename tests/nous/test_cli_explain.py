@@ -1,6 +1,5 @@
 """Stories: `nous explain` of an episode, a decision, a procedure, an event, and of a fact back to the words of its source."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-import workers
 from events import FactLearned
 from nous import embedded
 from nous.stories import source
@@ -19,9 +17,8 @@ from store import archive, retries
 from store.database import Database
 from tests.conftest import until
 from tests.factories import NOON, a_retry, an_id
-from tests.nous.conftest import Nous
+from tests.nous.conftest import Nous, at_work
 from tests.workers.episodes import DRINKS, LIVES, OSLO, TEA, TITLE, WritingMind, a_fact
-from workers.runtime.app import Process
 from workers.runtime.worker import Kit
 
 INVENTED = a_fact("Maria has a dog.", "my dog Rex")
@@ -32,12 +29,8 @@ TURN = ("session", "turn", "chat", "--agent", "a")
 @pytest.fixture
 async def working(nous: Nous, kit: Kit, stack: embedded.Stack) -> AsyncIterator[None]:
     """Every worker and the archivist, asking a mind that writes."""
-    stop = asyncio.Event()
-    tools = replace(kit, mind=WritingMind(LIVES, DRINKS, invented=[INVENTED]))
-    running = asyncio.create_task(Process(list(workers.table().values()), tools, stack.redis_url, archives=True).run(stop))
-    yield
-    stop.set()
-    await running
+    async with at_work(replace(kit, mind=WritingMind(LIVES, DRINKS, invented=[INVENTED])), stack, archives=True):
+        yield
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 import events
 from nous import clock
+from nous.cli import jsonl
 from store import archive, forgotten
 from store.forgotten import Tombstone
 from tests.conftest import a_database
@@ -78,6 +79,7 @@ async def test_published_into_an_empty_store_it_builds_the_same_memory_and_twice
     for _ in range(2):
         told = await nous("import", file, "--publish")
         assert "root events; when they are worked: nous wait" in told.stdout
+        assert "not published: 1 that can be read as no event" in told.stdout
         living.read.clear()
         await living.settle()
         assert await rows(database_url) == before
@@ -105,6 +107,15 @@ GOOD = {"stream": "fact_learned", "agent_id": "a", "event_id": "e", "entry_id": 
         (json.dumps(GOOD | {"event_id": "\x00"}), "its event_id is '\\x00', which is no text that can be kept"),
         (json.dumps(GOOD | {"entry_id": "soon"}), "invalid literal"),
         (json.dumps(GOOD | {"arrived_at": "2026-03-01T12:00"}), "its arrived_at, 2026-03-01T12:00, has no time zone"),
+        (json.dumps(GOOD | {"arrived_at": "0001-01-01T00:00+14:00"}), "its arrived_at, 0001-01-01T00:00+14:00, is outside the years"),
+        (json.dumps(GOOD | {"event_id": "e" * 129}), "its agent_id or its event_id has more than 128 characters"),
+        (json.dumps(GOOD | {"body": '{"agent_id": "b"}'}), "its agent_id is 'a' and its body says 'b'"),
+        (json.dumps(GOOD | {"body": '{"event_id": "f"}'}), "its event_id is 'e' and its body says 'f'"),
+        ("[" * 100_000, "line 602 of it.jsonl is no event of an export: it is nested too deeply"),
+        (
+            json.dumps(GOOD | {"body": "?"}).encode().replace(b"?", b"\xf6"),
+            "line 602 of it.jsonl is no event of an export: it is not UTF-8",
+        ),
         (json.dumps(GOOD | {"body_base64": "?"}), "line 602"),
         (json.dumps(GOOD | {"body": {"a": 1}}), "its body is \"{'a': 1}\", which is no text that can be kept"),
         (b"\xff", "line 602"),
@@ -116,6 +127,20 @@ async def test_a_file_with_a_bad_line_is_not_taken_at_all(nous: Nous, tmp_path: 
     result = await nous("import", str(tmp_path / "it.jsonl"))
     assert (result.exit_code, why in result.stderr, "; nothing was taken" in result.stderr) == (2, True, True), result.stderr
     assert await archived(database_url) == []
+
+
+async def test_an_export_that_comes_to_nothing_leaves_the_file_that_is_there(nous: Nous, living: Living, tmp_path: Path) -> None:
+    await told_all(living)
+    file = tmp_path / "archive.jsonl"
+    file.write_text("of yesterday")
+    unknown = await nous("export", str(file), "--agent", "od")
+    assert (unknown.exit_code, "nothing of agent 'od' in the archive (did you mean odd?)" in unknown.stderr) == (2, True), unknown.output
+    backwards = await nous("export", str(file), "--from", "2026-03-02", "--to", "2026-03-01")
+    assert (backwards.exit_code, "--from is the earlier of the two" in backwards.stderr) == (2, True), backwards.output
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(jsonl, "line", lambda row, *, is_root: 1 / 0)
+        assert (await nous("export", str(file))).exit_code == 1
+    assert (file.read_text(), list(tmp_path.glob("archive*"))) == ("of yesterday", [file])  # noqa: ASYNC240 - a folder of this test
 
 
 async def test_of_a_pipe_what_came_in_whole_before_a_bad_line_is_kept_and_told(nous: Nous, database_url: str) -> None:

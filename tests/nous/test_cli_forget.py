@@ -12,12 +12,12 @@ from redis.asyncio import Redis
 
 import workers
 from nous import embedded
-from nous.cli import forgetting
+from nous.cli import forget, forgetting
 from store import agents, facts, forgotten, mentions, replays
 from store.database import Database
 from tests.factories import a_fact as a_row
 from tests.factories import a_mention
-from tests.nous.conftest import Nous, PortsAreAlike
+from tests.nous.conftest import Nous, PortsAreAlike, at_work, contents, learned
 from tests.store.conftest import run
 from tests.workers.episodes import AGENT, DRINKS, LIVES, OSLO, TALK, TEA, WritingMind, a_fact
 from workers.runtime.app import Process
@@ -38,30 +38,14 @@ def mind() -> WritingMind:
 @pytest.fixture
 async def working(nous: Nous, kit: Kit, stack: embedded.Stack, mind: WritingMind) -> AsyncIterator[None]:
     """Every worker, asking the scripted mind."""
-    stop = asyncio.Event()
-    tools = replace(kit, embedder=PortsAreAlike(), mind=mind)
-    running = asyncio.create_task(Process(list(workers.table().values()), tools, stack.redis_url).run(stop))
-    yield
-    stop.set()
-    await running
-
-
-async def learned(nous: Nous, content: str, day: int, **fields: str) -> str:
-    stated = {"agent_id": "a", "subject": "Maria", "provenance": "user_stated", **fields}
-    words = [f"{name}={value}" for name, value in stated.items()]
-    sent = await nous.json("publish", "fact_learned", f"content={content}", f"occurred_at=2026-03-{day:02}T00:00Z", *words)
-    assert (await nous("wait")).exit_code == 0
-    return str(sent.get("fact_id") or fields["fact_id"])
+    async with at_work(replace(kit, embedder=PortsAreAlike(), mind=mind), stack):
+        yield
 
 
 async def forgotten_(nous: Nous, fact: str, exit_code: int = 0) -> Any:
     result = await nous("fact", "forget", fact, *WHY, "--json")
     assert result.exit_code == exit_code, result.output
     return json.loads(result.stdout)
-
-
-async def contents(nous: Nous, *words: str) -> list[str]:
-    return [fact["content"] for fact in await nous.json("facts", *words)]
 
 
 @pytest.mark.usefixtures("working")
@@ -188,18 +172,25 @@ async def test_a_forgotten_fact_is_called_forgotten_wherever_it_is_asked_about(n
         assert (refused.exit_code, "was forgotten on" in refused.stderr) == (2, True)
     told = await nous("explain", "fact", home)
     assert told.exit_code == 0, told.output
-    assert "she asked for it" in told.stdout
-    assert HOME not in told.stdout
+    assert "UTC by operator, because: she asked for it)" in told.stdout
+    assert "was forgotten since" in told.stdout
+    assert [one for one in (HOME, "(nothing)") if one in told.stdout] == []
+    story = await nous.json("explain", "fact", home)
+    assert (story["forgotten"]["by"], story["forgotten"]["reason"]) == ("operator", "she asked for it")
+
+
+@pytest.mark.usefixtures("working")
+async def test_the_story_of_what_a_forgotten_fact_retired_says_that_it_was_forgotten(nous: Nous) -> None:
+    home = await learned(nous, HOME, 1)
+    await forgotten_(nous, await learned(nous, AWAY, 2))
+    told = await nous("explain", "fact", home)
+    assert ("(forgotten on " in told.stdout, "(nothing)" in told.stdout) == (True, False), told.stdout
 
 
 @pytest.mark.usefixtures("working")
 async def test_replay_stores_forget_it_too_with_its_words_in_what_they_took_as_given(nous: Nous, database_url: str, template: str) -> None:
     home = await learned(nous, HOME, 1, event_id="in both")
-    url = replays.url_of(database_url, "beside")
-    owner = await asyncpg.connect(database_url)
-    await owner.execute(f'CREATE DATABASE "{url.rpartition("/")[2]}" TEMPLATE {template}')
-    await owner.close()
-    store = Database(url, pool=1)
+    store = Database(await beside(database_url, template), pool=1)
     row = a_row(agent_id="a", content=f"{HOME} Still.", stored_by="in both")
     async with store.write(["a"]) as db:
         await facts.insert(db, [row])
@@ -210,7 +201,73 @@ async def test_replay_stores_forget_it_too_with_its_words_in_what_they_took_as_g
         assert await facts.listed(db, agent="a", inactive=True, limit=None) == []
         assert await forgotten.events(db, "a", "fact_learned", ["in both"]) == {"in both"}
     await store.close()
-    await replays.drop(database_url, "beside")
+    await replays.give_up(database_url, "beside")
+
+
+@pytest.mark.usefixtures("working")
+async def test_a_replay_of_only_a_part_gives_up_the_words_of_answers_it_took_as_given(
+    nous: Nous, database: Database, database_url: str, template: str
+) -> None:
+    await learned(nous, HOME, 1)
+    away = await learned(nous, AWAY, 2)
+    url = await beside(database_url, template)
+    store = Database(url, pool=1)
+    await replays.copy_given(database, store, "a")
+    assert await stored(store, "SELECT newer FROM bus.answers") == [AWAY]
+    done = await forgotten_(nous, away)
+    assert (done["replays"], done["is_whole"], done["left"]) == (["beside"], True, [])
+    assert await stored(store, "SELECT newer FROM bus.answers") == []
+    await store.close()
+    await replays.give_up(database_url, "beside")
+
+
+@pytest.mark.usefixtures("working")
+async def test_a_replay_that_could_not_be_looked_into_forgets_when_the_command_is_run_again(
+    nous: Nous, database_url: str, template: str
+) -> None:
+    home = await learned(nous, HOME, 1, event_id="in both")
+    url = await beside(database_url, template)
+    store = Database(url, pool=1)
+    row = a_row(agent_id="a", content=HOME, stored_by="in both")
+    async with store.write(["a"]) as db:
+        await facts.insert(db, [row])
+        await mentions.insert(db, [a_mention(row, event_id="in both", content=HOME)])
+    owner = await asyncpg.connect(url)
+    await owner.execute("ALTER TABLE heart.fact_versions RENAME TO as_it_was_before_a_migration")
+    done = await forgotten_(nous, home, exit_code=1)
+    assert "replay beside could not be looked into" in done["left"][0]
+    await owner.execute("ALTER TABLE heart.as_it_was_before_a_migration RENAME TO fact_versions")
+    await owner.close()
+    assert (await forgotten_(nous, home))["replays"] == ["beside"]
+    assert await stored(store, "SELECT content FROM heart.facts") == [""]
+    await store.close()
+    await replays.give_up(database_url, "beside")
+
+
+@pytest.mark.usefixtures("working")
+async def test_forgotten_by_two_at_once_it_is_decided_once_and_both_say_so(
+    nous: Nous, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = await learned(nous, HOME, 1)
+    quicker: list[Any] = []
+
+    async def beside_and_another(*_: Any, **__: Any) -> None:
+        monkeypatch.setattr(forget, "beside", forgetting.beside)
+        quicker.append(await forgotten_(nous, home))
+
+    monkeypatch.setattr(forget, "beside", beside_and_another)
+    done = await forgotten_(nous, home)
+    assert [quicker[0]["forgotten"], done["forgotten"]] == [[home], [home]]
+    assert len(await stored(database, "SELECT event_id FROM bus.receipts WHERE stream = 'fact_forgotten'")) == 1
+
+
+async def beside(database_url: str, template: str) -> str:
+    """An empty replay store of this name, and where it is."""
+    url = replays.url_of(database_url, "beside")
+    owner = await asyncpg.connect(database_url)
+    await owner.execute(f'CREATE DATABASE "{url.rpartition("/")[2]}" TEMPLATE {template}')
+    await owner.close()
+    return url
 
 
 # ── an agent ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

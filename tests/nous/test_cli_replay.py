@@ -15,6 +15,7 @@ import events
 import providers
 from nous import embedded
 from nous.cli import replay as command
+from nous.errors import UserMistake
 from nous.replaying.wanted import Wanted
 from nous.settings import Settings
 from store import replays
@@ -68,8 +69,8 @@ async def living(
     )
     await made.live(learned("Ken sings.", 1, agent_id="b", subject="Ken", event_id="sings"))
     yield made
-    for name, _ in await replays.listed(database_url):
-        await replays.drop(database_url, name)
+    for one in await replays.listed(database_url):
+        await replays.give_up(database_url, one.name)
 
 
 def learned(content: str, hours: int, **over: Any) -> Any:
@@ -228,6 +229,7 @@ MISTAKES = (
     (("--set", "CONFIRM=1"), "--set 'CONFIRM=1' does not do; write NAME=VALUE with the name of a setting"),
     (("--set", "CONFIRM_SIMILARITY=2"), "--set CONFIRM_SIMILARITY=2 does not do: input should be less than or equal to 1"),
     (("--set", "DATABASE_URL=postgresql://x/y"), "--set DATABASE_URL does not do: it says where the live store is"),
+    (("--from", "2026-03-02", "--to", "2026-03-01"), "nothing arrived from 2026-03-02 on and before 2026-03-01: --from is the earlier"),
     (("--source", "nowhere.jsonl"), "nowhere.jsonl cannot be read: no such file or directory"),
 )
 
@@ -271,12 +273,29 @@ async def test_one_that_is_interrupted_or_fails_leaves_no_database_behind(
         named = {name: nous.env[f"NOUS_{name.upper()}"] for name in ("database_url", "redis_url", "embedder", "home")}
         running = asyncio.create_task(command.run(Settings.model_validate(named), asked, is_json=True))
         await began.wait()
+        assert [one["is_whole"] for one in await nous.json("replays", "list")] == [False]
+        for words in (("replays", "drop", "again"), ("diff", "again")):
+            assert "the replay 'again' is being made" in (await nous(*words)).stderr
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
         patch.setattr(command.replay, "run", fails)
         assert "nobody expected this" in (await nous("replay", "--into", "again")).stderr
     assert await replays.listed(database_url) == []
+
+
+async def test_what_a_killed_replay_leaves_is_called_so_and_is_not_compared(nous: Nous, database_url: str) -> None:
+    await replays.create(database_url, "again")
+    assert "never came to its end" in (await nous("replays", "list")).stdout
+    refused = await nous("diff", "again")
+    assert (refused.exit_code, "never came to its end; make it again, after: nous replays drop again" in refused.stderr) == (2, True)
+    assert (await nous("replays", "drop", "again")).stdout == "dropped the replay again\n"
+
+
+async def test_of_two_that_are_begun_under_one_name_in_one_moment_one_is_refused(database_url: str) -> None:
+    made = await asyncio.gather(*(replays.create(database_url, "again") for _ in range(4)), return_exceptions=True)
+    await replays.give_up(database_url, "again")
+    assert [type(one) for one in made if not isinstance(one, str)] == [UserMistake] * 3
 
 
 async def test_a_login_that_may_not_make_databases_is_told_what_to_do(nous: Nous, living: Living, database_url: str) -> None:

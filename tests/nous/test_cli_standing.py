@@ -1,6 +1,5 @@
 """How facts stand, as a person sees and decides it: what became of them, what was true when, their story, what minds cost."""
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -10,7 +9,6 @@ from datetime import datetime
 import pytest
 from redis.asyncio import Redis
 
-import workers
 from nous import clock, embedded
 from nous.cli.moments import typed
 from nous.errors import UserMistake
@@ -19,9 +17,9 @@ from providers.offline import OfflineMind
 from store import outbox, receipts
 from store.database import Database
 from tests.conftest import until
-from tests.nous.conftest import Nous, PortsAreAlike
+from tests.nous.conftest import Nous, PortsAreAlike, at_work, contents
+from tests.nous.conftest import learned as claimed
 from tests.workers.conftest import ScriptedMind
-from workers.runtime.app import Process
 from workers.runtime.worker import Kit
 
 OSLO, BERGEN, ROME = "Maria lives in Oslo.", "Maria lives in Bergen.", "Maria lives in Rome."
@@ -42,28 +40,13 @@ def mind() -> ScriptedMind:
 @pytest.fixture
 async def working(nous: Nous, kit: Kit, stack: embedded.Stack, mind: ScriptedMind) -> AsyncIterator[None]:
     """Every worker, asking the scripted mind."""
-    stop = asyncio.Event()
-    tools = replace(kit, embedder=PortsAreAlike(), mind=mind)
-    running = asyncio.create_task(Process(list(workers.table().values()), tools, stack.redis_url).run(stop))
-    yield
-    stop.set()
-    await running
+    async with at_work(replace(kit, embedder=PortsAreAlike(), mind=mind), stack):
+        yield
 
 
 async def learned(nous: Nous, *claims: tuple[str, int], **fields: str) -> dict[str, str]:
-    """Publish what was claimed on these days of March 2026, wait until all is settled, and give the published ids by content."""
-    told = {}
-    for content, day in claims:
-        stated = {"agent_id": "a", "subject": "Maria", "provenance": "user_stated", **fields}
-        words = [f"{name}={value}" for name, value in stated.items()]
-        sent = await nous.json("publish", "fact_learned", f"content={content}", f"occurred_at=2026-03-{day:02}T00:00Z", *words)
-        told[content] = sent["fact_id"]
-        assert (await nous("wait")).exit_code == 0
-    return told
-
-
-async def contents(nous: Nous, *words: str) -> list[str]:
-    return [fact["content"] for fact in await nous.json("facts", *words)]
+    """Claim these one after another, each on its day of March 2026, and give the published ids by content."""
+    return {content: await claimed(nous, content, day, **fields) for content, day in claims}
 
 
 # ── what is remembered, and what became of the rest ───────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 """`nous status --watch`: a live screen that leaves nothing behind, blocks in a pipe, JSON lines for machines; Ctrl-C ends it."""
 
 import asyncio
+import io
 import json
 import os
 import pty
@@ -10,15 +11,17 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from rich.console import Console
 
 import workers
 from events import encode
 from nous import embedded
-from nous.cli.watch import Rates
+from nous.cli.watch import Rates, _table
 from tests.conftest import until
 from tests.factories import a_fact_learned
 from workers.runtime.look import Look, Standing
@@ -120,3 +123,9 @@ def test_a_rate_is_of_the_last_seconds_and_unknown_at_first_and_after_redis_lost
     assert told == [None, 100, 150, 100, 75, 60, 40, 0]
     assert rates.of(standing(7), 8)["deduplicator"] is None
     assert rates.of(standing(None), 9)["deduplicator"] is None
+
+
+def test_a_narrow_terminal_still_says_whose_numbers_it_shows() -> None:
+    console = Console(width=40, record=True, file=io.StringIO())
+    console.print(_table(replace(standing(3), archivist=standing(3).workers[0]), {"deduplicator": 1.0}))
+    assert "deduplicator" in console.export_text()

@@ -15,15 +15,18 @@ from markupsafe import escape
 from redis.asyncio import Redis
 
 from nous import clock, embedded
+from nous.called import command
 from nous.cli import page
 from nous.settings import Settings
 from nous.web import charts, glance
 from store import receipts, similarities, spending
 from store.database import Database
 from store.spending import Spent
+from tests.conftest import until
 from tests.factories import NOON, a_fact, a_receipt, an_id
 from tests.nous.web import PATHS, Web, park, served, store
 from tests.system.proxy import Cable
+from workers.runtime import streams
 from workers.runtime.worker import Kit
 
 BAD = b'{"fact_id": "00000000-0000-0000-0000-000000000001", "agent_id": "a", "event_id": "e-1", "content": 7}'
@@ -47,6 +50,21 @@ async def test_the_first_page_says_what_is_wrong_and_which_command_mends_it(web:
     assert "2 parked by deduplicator" in page
     assert "dead retry --all --worker deduplicator" in page
     assert "No worker is running" in page
+
+
+@pytest.mark.usefixtures("working")
+async def test_the_archivist_stands_among_the_workers_and_is_missed_as_they_are(web: Web, redis: Redis) -> None:
+    async def is_missed() -> bool:
+        return "Not running: archivist" in await web.html("/live")
+
+    await until(is_missed, what="every worker but the archivist running")
+    await redis.xadd("fact_learned", {"data": "{}"})
+    await redis.xgroup_create("fact_learned", streams.ARCHIVIST, id="0")
+    web.site.glance = glance.Glance(web.site.settings, web.site.database, web.site.redis)
+    page = await web.html("/live")
+    assert f"{command()} work archivist" in page
+    row = page[page.index('<th scope="row">archivist</th>') :].partition("</tr>")[0]
+    assert ("(all streams)" in row, '<td data-name="lag" class="number">1</td>' in row, "retrying" in row) == (True, True, False)
 
 
 async def test_every_page_answers_as_json_when_asked(web: Web, kit: Kit, database: Database) -> None:
@@ -296,8 +314,8 @@ async def test_every_answer_says_what_a_browser_may_do_with_it(web: Web) -> None
     assert (await web.client.get("/")).headers["cache-control"] == "no-store"
     page = await web.html("/")
     assert "style=" not in page
-    assert all(f'src="/static/{name}?v=' in page for name in ("htmx.js", "nous.js"))
-    assert "htmx" in (await web.client.get("/static/htmx.js")).text
+    assert 'src="/static/nous.js?v=' in page
+    assert (await web.client.get("/static/nous.js")).headers["content-type"].startswith("text/javascript")
 
 
 async def test_it_answers_to_names_of_this_machine_alone(web: Web) -> None:
@@ -336,7 +354,7 @@ async def test_what_is_away_is_said_in_plain_words_and_the_page_comes_back(
         web.site.glance = glance.Glance(settings, web.site.database, web.site.redis)
         page = await web.html("/", 503)
         assert (f"{away} is away" in page, "Nothing is lost" in page, "Traceback" in page) == (True, True, False)
-        part = await web.client.get("/live", headers={"HX-Request": "true"})
+        part = await web.client.get("/live", headers={"Nous-Part": "true"})
         assert (part.status_code, "<html" in part.text) == (503, False)
         await cables[away].mend()
         web.site.glance = glance.Glance(settings, web.site.database, web.site.redis)

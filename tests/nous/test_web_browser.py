@@ -22,7 +22,8 @@ from store import receipts
 from store.database import Database
 from tests.conftest import until
 from tests.factories import a_fact, a_fact_learned, a_receipt
-from tests.nous.web import Web, served, store
+from tests.nous.conftest import at_work
+from tests.nous.web import Web, park, served, store
 from workers.runtime.worker import Kit
 
 WITHIN_S = 60.0
@@ -56,6 +57,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 
 @pytest.fixture
+async def archiving(kit: Kit, stack: embedded.Stack) -> AsyncIterator[None]:
+    """Every worker and the archivist."""
+    async with at_work(kit, stack, archives=True):
+        yield
+
+
+@pytest.fixture
 async def web(settings: Settings, kit: Kit, database_url: str, stack: embedded.Stack, redis: Redis) -> AsyncIterator[Web]:
     async with served(settings, database_url, stack.redis_url) as made:
         made.site.watch(kit)
@@ -86,10 +94,13 @@ async def complaints(browser: webdriver.Chrome) -> list[str]:
 
 
 async def test_the_first_page_follows_what_happens_and_says_when_its_server_is_gone(
-    browser: webdriver.Chrome, web: Web, redis: Redis, database: Database, tmp_path: Path, working: None
+    browser: webdriver.Chrome, web: Web, redis: Redis, database: Database, tmp_path: Path, archiving: None
 ) -> None:
     async def is_told(words: str) -> bool:
         return words in await look(browser, text)
+
+    async def is_not_told(words: str) -> bool:
+        return not await is_told(words)
 
     await opened(browser, web, "/")
     await until(lambda: is_told("All is settled"), within_s=WITHIN_S, what="a settled page")
@@ -104,9 +115,37 @@ async def test_the_first_page_follows_what_happens_and_says_when_its_server_is_g
     assert await look(browser, lambda one: one.save_screenshot(str(picture)))
     assert picture.stat().st_size > 10_000
 
-    web_is_gone = "window.fetch = null; XMLHttpRequest.prototype.send = function () { this.onerror(); }"
+    web_is_gone = "window.reached = window.fetch; window.fetch = () => Promise.reject(new TypeError('gone'))"
     await look(browser, lambda one: one.execute_script(web_is_gone))
     await until(lambda: is_told("Nothing is heard of the server any more"), within_s=WITHIN_S, what="the page saying that it is old")
+    await look(browser, lambda one: one.execute_script("window.fetch = window.reached"))
+    await until(lambda: is_not_told("Nothing is heard"), within_s=WITHIN_S, what="the page saying that it is heard of again")
+
+
+async def test_what_changes_on_the_first_page_takes_neither_focus_nor_selection_nor_scrolling(
+    browser: webdriver.Chrome, web: Web, kit: Kit
+) -> None:
+    def stands(one: webdriver.Chrome) -> Any:
+        return one.execute_script("return [document.activeElement.getAttribute('href'), String(getSelection()), scrollY]")
+
+    async def is_told(words: str) -> bool:
+        return words in await look(browser, text)
+
+    bodies = [b"no JSON", b"no JSON either"]
+    await park(kit, web.site, bodies[:1])
+    await opened(browser, web, "/")
+    chosen = (
+        "document.body.style.minHeight = '4000px'; window.scrollTo(0, 300);"
+        "getSelection().selectAllChildren(document.querySelector('.notes code'));"
+        "document.querySelector('[data-name=parked] a').focus({preventScroll: true})"
+    )
+    await look(browser, lambda one: one.execute_script(chosen))
+    before = await look(browser, stands)
+    await park(kit, web.site, bodies)
+    await until(lambda: is_told("2 parked by deduplicator"), within_s=WITHIN_S, what="the second parked event on the page")
+    assert await look(browser, stands) == before
+    assert (before[0], bool(before[1]), before[2]) == ("/parked?worker=deduplicator", True, 300)
+    assert await complaints(browser) == []
 
 
 async def test_a_search_finds_a_fact_and_its_story_draws_the_chain(browser: webdriver.Chrome, web: Web, database: Database) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
-from store import receipts
+from store import parked, receipts
 from store.database import Database, Write
+from store.parked import Wanted
 from store.receipts import Receipt
 from tests.factories import NOON, a_receipt, an_id
 from tests.store.conftest import as_operator
@@ -160,6 +162,16 @@ async def test_an_operator_counts_what_is_parked_over_all_agents(db: Write) -> N
     endings = [("a", "deduplicator", "parked"), ("b", "deduplicator", "parked"), ("a", "deduplicator", "done"), ("a", "other", "parked")]
     await receipts.insert(db, [a_receipt(agent_id=agent, worker=worker, ending=ending) for agent, worker, ending in endings])
     assert await receipts.parked_counts(await as_operator(db)) == {"deduplicator": 2, "other": 1}
+
+
+async def test_what_was_dropped_is_found_by_an_index_of_its_own(db: Write) -> None:
+    told = [("stored", "done"), ("skipped", "skip"), ("dropped", "skip")]
+    await receipts.insert(db, [a_receipt(agent_id="a", event_id=outcome, outcome=outcome, ending=ending) for outcome, ending in told])
+    operator = await as_operator(db)
+    await operator.execute(text("SET LOCAL enable_seqscan = off"))
+    assert [one.event_id for one in await parked.listed(operator, Wanted(), dropped=True)] == ["dropped"]
+    scans = await operator.execute(text("SELECT pg_stat_get_xact_numscans('bus.ix_receipts_dropped'::regclass)"))
+    assert scans.scalar_one() == 1
 
 
 @pytest.mark.parametrize("nothing", [[]])

@@ -1,33 +1,20 @@
 """Workers that run while facts are brought into parts go on as if nothing had happened."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from redis.asyncio import Redis
 
 from nous.cli import partition
 from nous.settings import Settings
-from providers import claude
 from store import facts
 from store.database import Database
-from tests.model_server import ModelServer, judging
 from tests.system.conftest import Replicas, publish
 from tests.system.standing import WORKERS, all_settled
-from tests.system.test_standing import MIND, by_city, learned, told
+from tests.system.test_standing import MIND, learned, server, told  # noqa: F401 - server is a fixture
 
 
-@pytest.fixture
-async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
-    for name in claude.KEYS:
-        monkeypatch.delenv(name, raising=False)
-    async with ModelServer(judging(by_city)) as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
+@pytest.mark.usefixtures("server")
 async def test_what_was_learned_before_the_swap_is_confirmed_and_retired_after_it(
-    replica: Replicas, server: ModelServer, redis: Redis, database: Database, database_url: str
+    replica: Replicas, redis: Redis, database: Database, database_url: str
 ) -> None:
     replica(*WORKERS.values(), **MIND)
     await publish(redis, [learned("Maria lives in Oslo.", 1)])
