@@ -798,17 +798,18 @@ def dead_drop(
     agent: Agent = None,
     reason: OfReason = None,
     since: Since = None,
+    is_sure: IsSure = False,
     is_json: Json = False,
 ) -> None:
     """Decide that it is not wanted: it is settled, and never worked.
 
-    What was said stays in the archive. Undone by nous dead retry ID.
+    What was said stays in the archive. Undone by nous dead retry ID. --all without another filter asks first.
     """
     from .dead import drop, wanted
     from .place import settings
 
     which = wanted(worker, stream, agent, reason, since)
-    asyncio.run(drop(settings(), ids or (), which, is_all=is_all, because=because, is_json=is_json))
+    asyncio.run(drop(settings(), ids or (), which, is_all=is_all, because=because, is_sure=is_sure, is_json=is_json))
 
 
 Stream = Annotated[str, typer.Argument(metavar="STREAM", help="Its stream, such as fact_learned.", show_default=False)]

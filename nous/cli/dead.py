@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+import typer
 from redis.asyncio import Redis
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -19,7 +20,7 @@ import workers
 from events.wire import mended
 from nous.errors import UserMistake
 from nous.settings import Settings
-from store import parked
+from store import parked, receipts
 from store.database import Database, Read
 from store.parked import Parked, Wanted
 from workers.runtime import parked as deliveries
@@ -59,20 +60,25 @@ async def retry(settings: Settings, ids: Sequence[str], fits: Wanted, *, is_all:
     return not outcome.bodiless
 
 
-async def drop(settings: Settings, ids: Sequence[str], fits: Wanted, *, is_all: bool, because: str, is_json: bool) -> None:
-    """Settle parked deliveries as not wanted, for a reason. Raises UserMistake."""
+async def drop(
+    settings: Settings, ids: Sequence[str], fits: Wanted, *, is_all: bool, because: str, is_sure: bool, is_json: bool
+) -> None:
+    """Settle parked deliveries as not wanted, for a reason; all there are only if the person is sure. Raises UserMistake."""
     _either(ids, is_all=is_all, verb="drop")
     why = mended(because).strip()
     if not 0 < len(why) <= MOST_REASON:
         raise UserMistake(f"--because has {len(why):,} characters; say in 1 to {MOST_REASON:,} why nobody wants what is dropped")
+    if is_all and fits == Wanted() and not is_sure:
+        await _confirm_all(settings)
     async with place.database(settings) as database, place.redis(settings) as redis:
         outcome = await _decided(database, redis, ids, fits, partial(deliveries.drop, because=why), verb="dropped")
     if is_json:
         screen.emit({"dropped": _named(outcome.done), **_left_alone(outcome)})
         return
     if outcome.done:
-        undone = f"{place.command()} dead retry {outcome.done[0].handle if len(outcome.done) == 1 else 'ID'}"
-        print(f"{_deliveries(len(outcome.done))} dropped; what was said stays in the archive, and this undoes it: {undone}")
+        which = outcome.done[0].handle if len(outcome.done) == 1 else "ID"
+        print(f"{_deliveries(len(outcome.done))} dropped; what was said stays in the archive")
+        print(f"{place.command()} dead list --dropped shows what was; {place.command()} dead retry {which} undoes it")
     _tell_left_alone(outcome, nothing="nothing to drop")
 
 
@@ -131,6 +137,22 @@ def _either(ids: Sequence[str], *, is_all: bool, verb: str) -> None:
         raise UserMistake(
             f"say which: {place.command()} dead {verb} ID ..., or --all, with --worker, --reason or another filter for a part"
         )
+
+
+async def _confirm_all(settings: Settings) -> None:
+    """Raises UserMistake when the person is not sure, or cannot be asked."""
+    async with place.database(settings) as database, database.overview() as db:
+        total = sum((await receipts.parked_counts(db)).values())
+    if not total:
+        return
+    every = f"{_deliveries(total)}, whichever worker parked {'it' if total == 1 else 'them'}"
+    if not screen.out().is_terminal:
+        raise UserMistake(
+            f"--all without a filter drops {every}, and there is no terminal to ask at: add --yes, or say which with --worker, --reason"
+            " or another filter; nothing was dropped"
+        )
+    if not typer.confirm(f"Drop {every}?"):
+        raise UserMistake("nothing was dropped")
 
 
 async def _is_alive(settings: Settings, redis: Redis, worker: str) -> bool:

@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -16,6 +18,7 @@ from . import place, screen
 from .listing import WIDE, Listing, whose
 
 COLUMNS = ("id", "worker", "agent_id", "event_id", "attempts", "parked", "reason")
+OF_DROPPED = (*COLUMNS[:-1], "parked_because", "dropped", "dropped_because")
 REASONS_SHOWN = 20
 Count = tuple[str, str, int]
 """(worker, reason, how many)."""
@@ -46,7 +49,8 @@ async def print_list(settings: Settings, wanted: Wanted, *, dropped: bool, limit
     async def find(db: Read, most: int | None) -> Sequence[Parked]:
         return await parked.listed(db, wanted, dropped=dropped, limit=most)
 
-    await LISTING.print(settings, find, limit=limit, nothing=_nothing(wanted, dropped=dropped), is_json=is_json)
+    listing = DROPPED if dropped else PARKED
+    await listing.print(settings, find, limit=limit, nothing=_nothing(wanted, dropped=dropped), is_json=is_json)
     console = screen.out()
     if console.is_terminal and not is_json and not dropped:
         await print_counts(settings, wanted, is_json=False, only_if_any=True)
@@ -81,8 +85,10 @@ def as_data(one: Parked) -> dict[str, object]:
         "entry_id": one.entry_id,
         "state": state(one),
         "reason": one.reason,
+        "parked_because": _parked_for(one),
         "attempts": one.attempts,
-        "parked_at": one.recorded_at,
+        "parked_at": _parked_at(one),
+        "dropped_at": one.recorded_at if one.is_dropped else None,
         "retried_at": one.evidence.get("retried_at"),
         "history": one.history,
     }
@@ -102,9 +108,35 @@ def agent(one: Parked) -> str:
 
 def _row(one: Parked) -> tuple[str, ...]:
     """One for a pipe."""
-    attempts = "" if one.attempts is None else str(one.attempts)
+    tries = _tries(one)
+    attempts = "" if tries is None else str(tries)
     name = screen.shown(one.agent_id) if one.agent_id else ""
-    return (one.handle, one.worker, name, screen.shown(one.event_id), attempts, screen.moment(one.recorded_at), screen.shown(one.reason))
+    at = screen.moment(_parked_at(one))
+    return (one.handle, one.worker, name, screen.shown(one.event_id), attempts, at, screen.shown(_parked_for(one)))
+
+
+def _row_dropped(one: Parked) -> tuple[str, ...]:
+    """One that was dropped, for a pipe."""
+    return (*_row(one), screen.moment(one.recorded_at), screen.shown(one.reason))
+
+
+def _parking(one: Parked) -> Mapping[str, Any]:
+    """How one that has been dropped or settled was parked the last time; nothing of one that is parked, which tells it itself."""
+    return next((past for past in reversed(one.history) if past["what"] == "parked"), {}) if one.ending != "parked" else {}
+
+
+def _parked_at(one: Parked) -> datetime:
+    at = _parking(one).get("at")
+    return datetime.fromisoformat(at) if at else one.recorded_at
+
+
+def _parked_for(one: Parked) -> str:
+    """Why no worker could work it."""
+    return one.reason if one.ending == "parked" else _parking(one).get("reason") or ""
+
+
+def _tries(one: Parked) -> int | None:
+    return one.attempts if one.ending == "parked" else _parking(one).get("attempts")
 
 
 def _print_table(console: Console, shown: Sequence[Parked]) -> None:
@@ -112,28 +144,40 @@ def _print_table(console: Console, shown: Sequence[Parked]) -> None:
         for one in shown:
             _print_in_lines(console, one)
         return
-    table = screen.table("id", "worker", "agent", "tries", "parked (UTC)", "why", right=("tries",))
-    for column in table.columns[:2]:
+    are_dropped = shown[0].is_dropped
+    columns = ("id", "worker", "agent", "tries", "parked (UTC)", *(["dropped (UTC)"] if are_dropped else []), "why")
+    table = screen.table(*columns, right=("tries",))
+    for column in (table.columns[0], table.columns[1], *table.columns[4:-1]):
         column.no_wrap = True
-    table.columns[4].no_wrap = True
     table.columns[2].max_width = 24
     for one in shown:
-        tries = "" if one.attempts is None else str(one.attempts)
-        why = Text.assemble(screen.said(one.reason), "\n", screen.said(f"event {one.event_id}{_again(one)}", "dim"))
-        table.add_row(Text(one.handle, "bold"), one.worker, Text(agent(one)), tries, screen.moment(one.recorded_at), why)
+        tries = "" if _tries(one) is None else str(_tries(one))
+        times = [_parked_at(one), *([one.recorded_at] if are_dropped else [])]
+        why = Text.assemble(*_why(one), screen.said(f"event {one.event_id}{_again(one)}", "dim"))
+        table.add_row(Text(one.handle, "bold"), one.worker, Text(agent(one)), tries, *map(screen.moment, times), why)
     console.print(table)
 
 
+def _why(one: Parked) -> list[Text]:
+    """Why it was parked and, if it was, why it was dropped, each on a line."""
+    if not one.is_dropped:
+        return [screen.said(one.reason), Text("\n")]
+    reason = _parked_for(one)
+    parked_for = [screen.said(f"parked: {reason}"), Text("\n")] if reason else []
+    return [*parked_for, screen.said(f"dropped: {one.reason}", "yellow"), Text("\n")]
+
+
 def _print_in_lines(console: Console, one: Parked) -> None:
-    tries = f" · {screen.plural(one.attempts, 'attempt')}" if one.attempts is not None else ""
-    told = f"  {one.worker} · {agent(one)}{tries} · {screen.moment(one.recorded_at)}{_again(one)}"
+    tries = f" · {screen.plural(count, 'attempt')}" if (count := _tries(one)) is not None else ""
+    dropped = f" · dropped {screen.moment(one.recorded_at)}" if one.is_dropped else ""
+    told = f"  {one.worker} · {agent(one)}{tries} · parked {screen.moment(_parked_at(one))}{dropped}{_again(one)}"
     console.print(Text.assemble((one.handle, "bold"), (told, "dim")))
-    console.print(screen.said(one.reason))
+    console.print(Text.assemble(*_why(one)), end="")
     console.print(screen.said(f"event {one.event_id}", "dim"), end="\n\n")
 
 
 def _again(one: Parked) -> str:
-    return f" · the {_ordinal(len(one.history) + 1)} time" if one.history else ""
+    return f" · the {_ordinal(len(one.history) + 1)} time" if one.history and not one.is_dropped else ""
 
 
 def _ordinal(number: int) -> str:
@@ -165,4 +209,5 @@ def _nothing(wanted: Wanted, *, dropped: bool) -> str:
     return f"{what}{by}{on}{whose(wanted.agent)}{why}{since}."
 
 
-LISTING = Listing(COLUMNS, _row, _print_table, as_data)
+PARKED = Listing(COLUMNS, _row, _print_table, as_data)
+DROPPED = Listing(OF_DROPPED, _row_dropped, _print_table, as_data)

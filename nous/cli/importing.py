@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import events
+import workers
 from events import CATALOGUE, MalformedEvent
 from nous.errors import UserMistake
 from nous.settings import Settings
@@ -27,7 +28,7 @@ NO_ENTRY = "0-0"
 
 @dataclass
 class Sums:
-    """What was read, kept and sent; `forgotten` was refused, and `nameless` is kept and not sent."""
+    """What was read, kept and sent; `forgotten` was refused, `nameless` and `unheard` (by any worker) are kept and not sent."""
 
     events: int = 0
     roots: int = 0
@@ -35,6 +36,7 @@ class Sums:
     forgotten: int = 0
     published: int = 0
     nameless: int = 0
+    unheard: int = 0
 
 
 async def run(settings: Settings, file: str, *, publishes: bool, is_json: bool) -> None:
@@ -52,11 +54,17 @@ async def run(settings: Settings, file: str, *, publishes: bool, is_json: bool) 
     if is_json:
         screen.emit(vars(sums))
         return
-    print(f"imported {screen.plural(sums.events, 'event')}, {sums.new:,} of them new to this archive{_told(sums)}")
+    known = sums.events - sums.new - sums.forgotten
+    print(f"read {screen.plural(sums.events, 'event')}: {sums.new:,} new to this archive, {known:,} known{_told(sums)}")
     if publishes:
         print(f"published {screen.plural(sums.published, 'root event')}; when they are worked: {place.command()} wait")
         if sums.nameless:
             print(f"not published: {sums.nameless:,} that can be read as no event and would be parked anew each time; the archive has them")
+        if sums.unheard:
+            print(
+                f"not published: {sums.unheard:,} of what people decided by command, which no worker hears of; the archive has them, and"
+                f" {place.command()} replay --into NAME makes a memory with them"
+            )
     else:
         print("no memory is changed by that; --publish sends the root events to be worked")
 
@@ -89,12 +97,14 @@ async def _take(settings: Settings, database: Database, batch: Sequence[tuple[Ar
     sums.roots += sum(is_root for _, is_root in batch)
     sums.forgotten += len(rows) - len(kept)
     if publishes:
-        wanted = [row for row in kept if (row.agent_id, row.stream, row.event_id) in roots]
+        asked = [row for row in kept if (row.agent_id, row.stream, row.event_id) in roots]
+        wanted = [row for row in asked if row.stream in workers.consumers()]
         sent = [(row.stream, row.agent_id, row.body) for row in wanted if _is_the_same_again(row)]
         async with place.redis(settings) as redis:
             await streams.append(redis, sent)
         sums.published += len(sent)
         sums.nameless += len(wanted) - len(sent)
+        sums.unheard += len(asked) - len(wanted)
 
 
 def _is_the_same_again(row: Archived) -> bool:

@@ -121,8 +121,9 @@ async def _agents(live: Database, asked: Asked, roots: Roots | None) -> list[str
             whose = f" of agent {asked.agent!r}" if asked.agent else ""
             raise UserMistake(f"there is no event {event!r}{whose} in {_where(asked.source)}; an id is given whole")
     found = [agent for agent in everybody if agent and asked.agent in (None, agent)]
-    if asked.agent and not found:
-        raise UserMistake(f"there is nothing of agent {asked.agent!r} in {_where(asked.source)}")
+    if not found:
+        whose = f" of agent {asked.agent!r}" if asked.agent else " to replay"
+        raise UserMistake(f"there is nothing{whose} in {_where(asked.source)}")
     return found
 
 

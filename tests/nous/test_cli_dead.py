@@ -162,8 +162,13 @@ async def test_what_is_dropped_is_kept_and_the_drop_can_be_undone_as_it_says(nou
     assert (await nous("dead", "drop", "e-1")).exit_code == 2, "nothing is dropped without a reason"
     assert "--because" in (await nous("dead", "drop", "e-1", "--because", " ")).stderr
     dropped = await nous("dead", "drop", "e-1", "--because", "a test of the producer")
-    *_, undo = dropped.stdout.strip().split(": ")
-    assert [one["reason"] for one in await nous.json("dead", "list", "--dropped")] == ["a test of the producer"]
+    told, next_ = dropped.stdout.splitlines()
+    assert told == "1 delivery dropped; what was said stays in the archive"
+    assert next_.startswith("nous dead list --dropped shows what was; nous dead retry ")
+    (one,) = await nous.json("dead", "list", "--dropped")
+    assert (one["reason"], "content" in one["parked_because"]) == ("a test of the producer", True)
+    assert one["parked_at"] < one["dropped_at"]
+    undo = next_.partition("; ")[2].removesuffix(" undoes it")
     shown = await nous.json("dead", "show", "e-1")
     assert (shown["state"], shown["body"], shown["body_found_in"]) == ("dropped", bad(1).decode(), "the archive")
     assert len(await nous.json("dead", "list")) == 1
@@ -208,6 +213,32 @@ async def test_a_mistake_is_one_sentence(nous: Nous, words: list[str], said: str
     result = await nous(*words)
     assert (result.exit_code, said in result.stderr) == (2, True)
     assert len(result.stderr.splitlines()) == 1
+
+
+async def test_all_of_every_worker_is_dropped_only_by_one_who_is_sure(nous: Nous, life: Life) -> None:
+    for number in range(2):
+        await park(life, bad(number))
+    asked = await nous("dead", "drop", "--all", "--because", "x")
+    assert (asked.exit_code, "drops 2 deliveries, whichever worker parked them" in asked.stderr) == (2, True)
+    assert len(await nous.json("dead", "list")) == 2
+    narrowed = await nous("dead", "drop", "--all", "--agent", "nobody", "--because", "x")
+    assert (narrowed.exit_code, narrowed.stdout) == (0, "nothing to drop\n")
+    assert (await nous("dead", "drop", "--all", "--yes", "--because", "x")).exit_code == 0
+    assert await nous.json("dead", "list") == []
+
+
+async def test_the_list_of_what_was_dropped_tells_both_reasons_and_both_times(nous: Nous, life: Life) -> None:
+    await park(life, bad(1))
+    (parked,) = await nous.json("dead", "list")
+    await nous("dead", "drop", "e-1", "--because", "a test of the producer")
+    names, row = ((await nous("dead", "list", "--dropped")).stdout.splitlines())[:2]
+    told = dict(zip(names.split("\t"), row.split("\t"), strict=True))
+    assert (told["parked_because"], told["dropped_because"]) == (parked["reason"], "a test of the producer")
+    assert (told["parked"], bool(told["dropped"])) == (parked["parked_at"][:16].replace("T", " "), True)
+    for columns in ("80", "140"):
+        shown = " ".join((await nous("dead", "list", "--dropped", FORCE_COLOR="1", NO_COLOR="1", COLUMNS=columns)).stdout.split())
+        assert "dropped: a test of the producer" in shown
+        assert f"parked: {parked['reason'][:20]}" in shown
 
 
 async def test_with_nothing_parked_there_is_nothing_to_do(nous: Nous) -> None:

@@ -10,6 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 import events
+import workers
 from nous import clock
 from nous.cli import jsonl
 from store import archive, forgotten
@@ -20,6 +21,9 @@ from tests.nous.living import COMPARED, Living
 from workers.runtime.worker import Kit
 
 MENTIONS = "SELECT agent_id, event_id, content, occurred_at FROM heart.fact_mentions ORDER BY 1, 2"
+
+
+UNHEARD = events.CATALOGUE.keys() - workers.consumers().keys()
 
 
 @pytest.fixture
@@ -80,6 +84,8 @@ async def test_published_into_an_empty_store_it_builds_the_same_memory_and_twice
         told = await nous("import", file, "--publish")
         assert "root events; when they are worked: nous wait" in told.stdout
         assert "not published: 1 that can be read as no event" in told.stdout
+        assert f"not published: {len(UNHEARD)} of what people decided by command, which no worker hears of" in told.stdout
+        assert not any([await redis.exists(stream) for stream in UNHEARD])
         living.read.clear()
         await living.settle()
         assert await rows(database_url) == before

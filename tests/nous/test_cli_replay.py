@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -231,6 +232,7 @@ MISTAKES = (
     (("--set", "DATABASE_URL=postgresql://x/y"), "--set DATABASE_URL does not do: it says where the live store is"),
     (("--from", "2026-03-02", "--to", "2026-03-01"), "nothing arrived from 2026-03-02 on and before 2026-03-01: --from is the earlier"),
     (("--source", "nowhere.jsonl"), "nowhere.jsonl cannot be read: no such file or directory"),
+    (("--source", os.devnull), f"there is nothing to replay in {os.devnull}"),
 )
 
 
