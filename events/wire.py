@@ -29,6 +29,16 @@ _EVENT_ID: TypeAdapter[str] = TypeAdapter(EventId)
 _NEVER_MENDED = {"agent_id", "event_id", "caused_by"}
 _YEAR_9999_MS = 253_370_764_800_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_JSON_NAMES = {list: "a JSON list", str: "a JSON string", int: "a number", float: "a number", bool: "true or false", type(None): "null"}
+_SAID = {
+    "string_pattern_mismatch": "is blank or has a control character",
+    "uuid_parsing": "is no UUID",
+    "datetime_parsing": "is no time, such as 2026-03-01T09:30Z",
+    "datetime_from_date_parsing": "is no time, such as 2026-03-01T09:30Z",
+}
+"""What pydantic says in the words of its parser, by its name for it, said plainly."""
+BEGINNING = 60  # characters of a body, in a sentence
+
 _FASTSTREAM_MAGIC = b"\x89BIN\r\n\x1a\n"
 
 
@@ -54,7 +64,7 @@ def body_of(fields: Mapping[bytes, bytes]) -> bytes:
     if b"__data__" in fields:
         return _unwrapped(fields[b"__data__"])
     names = ", ".join(_shown(name.decode(errors="replace")) for name in sorted(fields)[:5]) or "none"
-    raise MalformedEvent(f"the entry has no field 'data' (its fields: {names}); publish one field 'data' holding a JSON object")
+    raise MalformedEvent(f"the entry has no data field (its fields: {names}); publish one field 'data' holding a JSON object")
 
 
 def kept_body(fields: Mapping[bytes, bytes]) -> bytes:
@@ -79,7 +89,7 @@ def decode(kind: type[Event], body: bytes, entry_id: str, *, now: datetime | Non
     try:
         return _decoded(kind, body, entry_id, now)
     except RecursionError:
-        raise MalformedEvent(f"the body is nested too deeply, and an event is flat; it begins {body[:60]!r}") from None
+        raise MalformedEvent(f"the body is nested too deeply, and an event is flat; {_beginning(body)}") from None
 
 
 def identity(kind: type[Event], fields: Mapping[bytes, bytes], entry_id: str) -> tuple[str, str]:
@@ -153,9 +163,10 @@ def _object(body: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise MalformedEvent(f"the body is not UTF-8 (byte {error.start}); publish JSON as UTF-8") from None
     except ValueError as error:
-        raise MalformedEvent(f"the body is not JSON: {error}; it begins {body[:60]!r}") from None
+        where = f"at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else "a number in it is too long"
+        raise MalformedEvent(f"the body is not JSON ({where}); {_beginning(body)}") from None
     if not isinstance(fields, dict):
-        raise MalformedEvent(f"the body is a JSON {type(fields).__name__}, and an event is a JSON object; it begins {body[:60]!r}")
+        raise MalformedEvent(f"the body is {_JSON_NAMES[type(fields)]}, and an event is a JSON object; {_beginning(body)}")
     return {name: _storable(name, value) for name, value in fields.items()}
 
 
@@ -165,7 +176,7 @@ def _storable(name: str, value: Any) -> Any:
     if not isinstance(value, str) or is_storable(value):
         return value
     if name in _NEVER_MENDED:
-        raise MalformedEvent(f"{name}: has a NUL character or a lone surrogate, got {_shown(value)}; send an id without it")
+        raise MalformedEvent(f"{name} has a NUL character or a lone surrogate, got {_shown(value)}; send an id without it")
     return mended(value)
 
 
@@ -181,10 +192,18 @@ def _sentence(kind: type[Event], error: ValidationError) -> str:
     for problem in error.errors(include_url=False, include_context=False)[:3]:
         where = ".".join(str(part) for part in problem["loc"]) or "body"
         value = "" if problem["type"] == "missing" else f", got {_shown(problem['input'])}"
-        said = "is blank or has a control character" if problem["type"] == "string_pattern_mismatch" else _printable(problem["msg"].lower())
+        said = _SAID.get(problem["type"]) or _printable(problem["msg"].lower())
         hint = "; add Z or an offset such as +02:00" if problem["type"] == "timezone_aware" else ""
         problems.append(f"{where}: {said}{value}{hint}")
     return f"not a valid {kind.stream}: " + "; ".join(problems)
+
+
+def _beginning(body: bytes) -> str:
+    """How the body begins, on one line."""
+    text = _printable(" ".join(body[: 4 * BEGINNING].decode(errors="replace").split()))
+    if not text:
+        return "it is empty"
+    return f"it begins: {text[:BEGINNING]}{'…' if len(text) > BEGINNING or len(body) > 4 * BEGINNING else ''}"
 
 
 def _printable(message: str) -> str:

@@ -160,15 +160,16 @@ async def unsure(db: Read, *, model: str, agent: str | None) -> list[tuple[str, 
     return [(row.agent_id, row.fact_id) for row in rows]
 
 
-async def count_unsure(db: Read) -> int:
-    """How many pairs no mind could tell about, and no person or other mind did since; needs an overview."""
-    counted = await db.execute(
+async def unsure_pairs(db: Read) -> dict[tuple[str, ...], int]:
+    """How many pairs no mind could tell about, and no person or other mind did since, by the models that were asked; needs an overview."""
+    rows = await db.execute(
         text(
-            "SELECT count(DISTINCT (a.agent_id, least(a.older_key, a.newer_key), greatest(a.older_key, a.newer_key))) FROM bus.answers a"
+            "SELECT models, count(*) AS pairs FROM (SELECT array_agg(DISTINCT a.model ORDER BY a.model) AS models FROM bus.answers a"
             f" WHERE a.relation = 'unsure' AND {_STILL}"
+            " GROUP BY a.agent_id, least(a.older_key, a.newer_key), greatest(a.older_key, a.newer_key)) p GROUP BY models"
         )
     )
-    return int(counted.scalar_one())
+    return {tuple(row.models): row.pairs for row in rows}
 
 
 def _these(pairs: Collection[Pair], prompt: str, model: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ OPERATOR = "operator"
 """The worker named in the receipts of what people decide."""
 
 PARKED_CLASSES = 20  # of a worker, that are counted apart
+CLASS_LENGTH = 100  # characters of a reason that tell its class
 
 
 @dataclass(frozen=True)
@@ -246,24 +247,33 @@ async def parked_counts(db: Read) -> dict[str, int]:
     return {row.worker: row.parked for row in rows}
 
 
-async def parked_classes(db: Read) -> dict[tuple[str, str], int]:
-    """How many events each worker has parked, by (worker, the beginning of the reason that names no value); needs an overview.
+_VALUES = (
+    r"(?<!\w)'[^']*\.\.\. [(][0-9,]+ characters[)]"  # what is quoted, and cut
+    r"""|(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|"(?:[^"\\]|\\.)*"|“[^”]*”"""  # what is quoted whole
+    r"|[^\s;:,()]*[0-9](?:[.,:]?[^\s;:,()])*"  # ids, numbers, times
+)
 
-    Of each worker the PARKED_CLASSES largest classes, and the rest as "other".
+
+async def parked_classes(db: Read) -> dict[tuple[str, str], int]:
+    """How many events each worker has parked, by (worker, class of reasons); needs an overview.
+
+    The class is the beginning of the reason, up to its first colon, semicolon or bracket, with … for each value in it. Of each worker
+    the PARKED_CLASSES largest classes, and the rest as "other".
     """
     rows = await db.execute(
         text(
             "SELECT worker, class_, count(*) AS parked FROM (SELECT worker,"
-            " left(regexp_replace(split_part(coalesce(reason, ''), ':', 1), '\\s*\\S*[0-9''\"(].*$', ''), 60) AS class_"
+            " left(regexp_replace(regexp_replace(coalesce(reason, ''), :values, '…', 'g'), '\\s*[;:(].*$', ''), :length) AS class_"
             " FROM bus.receipts r WHERE ending = 'parked' AND NOT EXISTS (SELECT FROM bus.retries t WHERE t.worker = r.worker"
             " AND t.agent_id = r.agent_id AND t.event_id = r.event_id)) p GROUP BY worker, class_ ORDER BY count(*) DESC, class_"
-        )
+        ),
+        {"values": _VALUES, "length": CLASS_LENGTH},
     )
     found: dict[tuple[str, str], int] = {}
     known: dict[str, int] = {}
     for row in rows:
         known[row.worker] = known.get(row.worker, 0) + 1
-        key = (row.worker, row.class_ if known[row.worker] <= PARKED_CLASSES and row.class_ else "other")
+        key = (row.worker, row.class_ if known[row.worker] <= PARKED_CLASSES and row.class_.strip("… ") else "other")
         found[key] = found.get(key, 0) + row.parked
     return found
 

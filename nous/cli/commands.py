@@ -202,16 +202,12 @@ def wait(timeout: Annotated[float, typer.Option("--timeout", min=0, help="Second
     Exits with 1 at the timeout, saying what is left. What is parked waits for a person and does not count.
     """
     from .place import settings
+    from .standing import tell_waited
     from .standing import wait as run
 
-    left = asyncio.run(run(settings(), timeout_s=timeout))
-    if is_json:
-        from .screen import emit
-
-        emit({"settled": not left, "left": left})
-    elif left:
-        print(f"nous: not settled after {timeout:g} s: {'; '.join(left)}", file=sys.stderr)
-    if left:
+    waited = asyncio.run(run(settings(), timeout_s=timeout))
+    tell_waited(waited, timeout_s=timeout, is_json=is_json)
+    if waited.left:
         raise typer.Exit(INCOMPLETE)
 
 

@@ -60,9 +60,7 @@ async def retry(settings: Settings, ids: Sequence[str], fits: Wanted, *, is_all:
     return not outcome.bodiless
 
 
-async def drop(
-    settings: Settings, ids: Sequence[str], fits: Wanted, *, is_all: bool, because: str, is_sure: bool, is_json: bool
-) -> None:
+async def drop(settings: Settings, ids: Sequence[str], fits: Wanted, *, is_all: bool, because: str, is_sure: bool, is_json: bool) -> None:
     """Settle parked deliveries as not wanted, for a reason; all there are only if the person is sure. Raises UserMistake."""
     _either(ids, is_all=is_all, verb="drop")
     why = mended(because).strip()

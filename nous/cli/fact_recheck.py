@@ -9,6 +9,7 @@ import providers
 from events import FactUnsettled
 from nous import clock, ids
 from nous.settings import Settings
+from providers.offline import OfflineMind
 from store import answers
 from store.facts import Key
 
@@ -31,6 +32,9 @@ async def recheck(settings: Settings, *, agent: str | None, is_json: bool) -> No
         screen.emit({"model": model, "facts": [{"agent_id": whose, "fact_id": fact} for whose, fact in keys]})
     elif keys:
         print(f"{screen.plural(len(keys), 'fact')} will be checked again, by {model} if the workers run with the settings that hold here")
+    elif OfflineMind.is_named(model):
+        again = f"with ANTHROPIC_API_KEY set, {place.command()} fact recheck has Claude judge those it could not tell about"
+        print(f"nothing to check again: the offline mind, which judges by rule, has judged all of them already; {again}")
     else:
         print(f"nothing to check again: there is no pair that no mind could tell about and {model} was not asked")
 

@@ -5,27 +5,43 @@ wait     until two looks in a row find nothing to do
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 import workers
 from nous.settings import Settings
-from store import answers
+from nous.stories.verdict import Tone, verdict
 from workers.runtime import retention, streams
-from workers.runtime.look import ALL_STREAMS, Look, Standing, look, settled
+from workers.runtime.look import ALL_STREAMS, Look, Standing, look, settled, unsure
 from workers.runtime.retention import Kept
 
 from . import place, screen
 
+WIDE = 100  # from here streams have a column
+TONES: Mapping[Tone, str] = {"bad": "yellow", "wait": "", "good": "green"}
 
-async def wait(settings: Settings, *, timeout_s: float) -> list[str]:
-    """`nous wait`: what is left at the end of the time; nothing when all is settled."""
-    console = screen.err()
+
+@dataclass(frozen=True)
+class Waited:
+    """What is left at the end of the time, nothing when all is settled; and how much is parked."""
+
+    left: list[str]
+    parked: int
+
+
+async def wait(settings: Settings, *, timeout_s: float) -> Waited:
+    """`nous wait`: until all is settled, or the time is over."""
+    console, parked = screen.err(), 0
+
+    def see(seen: Look) -> None:
+        nonlocal parked
+        parked = sum(one.parked for one in seen.workers)
+        spinner.update(f"waiting for {'; '.join(seen.left()) or 'one more look'}…")
+
     async with place.database(settings) as database, place.redis(settings) as redis:
         with console.status("waiting for the workers…") as spinner:
             _, left = await settled(
@@ -33,10 +49,21 @@ async def wait(settings: Settings, *, timeout_s: float) -> list[str]:
                 database,
                 redis,
                 timeout_s=timeout_s,
-                on_look=partial(_show_left, spinner),
-                on_outage=partial(place.still_there, settings),
+                on_look=see,
+                on_outage=lambda: place.still_there(settings),
             )
-    return left
+    return Waited(left, parked)
+
+
+def tell_waited(waited: Waited, *, timeout_s: float, is_json: bool) -> None:
+    """Say what is left, or what is parked; nothing when there is neither."""
+    if is_json:
+        screen.emit({"settled": not waited.left, "left": waited.left, "parked": waited.parked})
+    elif waited.left:
+        print(f"nous: not settled after {timeout_s:g} s: {'; '.join(waited.left)}", file=sys.stderr)
+    elif waited.parked:
+        are = "is" if waited.parked == 1 else "are"
+        print(f"everything is worked; {waited.parked:,} {are} parked: {place.command()} dead list", file=sys.stderr)
 
 
 async def status(settings: Settings, *, is_json: bool) -> None:
@@ -45,12 +72,14 @@ async def status(settings: Settings, *, is_json: bool) -> None:
         seen = await look(settings, database, redis)
         held = await retention.kept(redis, workers.consumers(), keep_s=settings.stream_keep_s)
         async with database.overview() as db:
-            seen = replace(seen, unsure=await answers.count_unsure(db), streams=held)
+            seen = replace((await unsure(db)).told_in(seen), streams=held)
+    stands = verdict(seen, held)
     if is_json:
-        screen.emit(seen.as_data())
+        screen.emit({"verdict": asdict(stands), **seen.as_data()})
         return
     console = screen.out()
-    console.print(_table(seen))
+    console.print(stands.title, style=f"bold {TONES[stands.tone]}")
+    console.print(_table(seen, with_streams=console.width >= WIDE))
     for note in notes(seen):
         console.print(note)
 
@@ -73,13 +102,11 @@ def notes(seen: Look) -> Iterator[Text]:
         yield _noted(f"{none} running; start {it}: {place.command()} work {' '.join(idle)}")
 
 
-def ago(one: Standing) -> str:
-    """When a replica of a worker was last heard of."""
-    if one.seen_s is None:
-        return "never"
+def replicas(one: Standing) -> str:
+    """How many of a worker live; of one that is silent, when it was heard of last."""
     if one.is_alive:
-        return "now"
-    return f"{one.seen_s / 60:,.0f} min ago" if one.seen_s >= 90 else f"{one.seen_s:.0f} s ago"
+        return f"{one.replicas:,}"
+    return "none" if one.seen_s is None else f"none, heard {lasting(one.seen_s)} ago"
 
 
 def lasting(seconds: float | None) -> str:
@@ -97,15 +124,13 @@ def counted(one: Standing, count: int) -> str:
     return "" if one.stream == ALL_STREAMS else f"{count:,}"
 
 
-def _show_left(spinner: Status, seen: Look) -> None:
-    spinner.update(f"waiting for {'; '.join(seen.left()) or 'one more look'}…")
-
-
-def _table(seen: Look) -> Table:
-    table = screen.table("worker", "stream", "lag", "pending", "retrying", "parked", "seen", right=("lag", "pending", "retrying", "parked"))
+def _table(seen: Look, *, with_streams: bool) -> Table:
+    counts = ("lag", "pending", "retrying", "parked")
+    table = screen.table("worker", *(["stream"] if with_streams else []), *counts, "replicas", right=counts)
     for one in (*seen.workers, seen.archivist):
-        counts = [f"{one.lag:,}", f"{one.pending:,}", counted(one, one.retrying), counted(one, one.parked)]
-        table.add_row(one.worker, one.stream, *counts, ago(one), style="" if one.is_through and not one.parked else "yellow")
+        names = (one.worker, one.stream) if with_streams else (one.worker,)
+        cells = (f"{one.lag:,}", f"{one.pending:,}", counted(one, one.retrying), counted(one, one.parked), replicas(one))
+        table.add_row(*names, *cells, style="" if one.is_through and not one.parked else "yellow")
     return table
 
 
@@ -139,8 +164,11 @@ def _of_minds(seen: Look) -> Iterator[Text]:
         wait = f"{_waiting(seen)} wait{'s' if seen.unadjudicated == 1 else ''} for the mind"
         then = "what was learned and said is kept and can be recalled meanwhile, and it is asked again by itself"
         yield screen.said(f"{wait}; {then}; the longest because: {seen.mind}", "yellow")
-    if seen.unsure:
-        told = f"{screen.plural(seen.unsure, 'pair')} unsure: no mind could tell, and both facts stay"
+    if seen.by_rule:
+        told = f"{screen.plural(seen.by_rule, 'pair')} judged by rule only, and both facts stay"
+        yield _noted(f"{told}; with ANTHROPIC_API_KEY set, {place.command()} fact recheck has them judged", "dim")
+    if pairs := seen.unsure - seen.by_rule:
+        told = f"{screen.plural(pairs, 'pair')} unsure: no mind could tell, and both facts stay"
         yield _noted(f"{told}; once another mind is set: {place.command()} fact recheck", "dim")
 
 

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -24,14 +24,14 @@ import workers
 from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
-from store import answers
+from nous.stories.verdict import verdict
 from store.database import Database
 from workers.runtime import retention
-from workers.runtime.look import Look, Standing, look
+from workers.runtime.look import Look, Standing, Unsure, look, unsure
 from workers.runtime.retention import Kept
 
 from . import place, screen
-from .standing import ago, counted, lasting, notes
+from .standing import TONES, counted, lasting, notes, replicas
 
 EVERY_S = 1.0
 LOOK_LIMIT_S = 5.0
@@ -47,7 +47,7 @@ def watch(settings: Settings, *, is_json: bool) -> None:
 
 
 async def _watch(settings: Settings, *, is_json: bool) -> None:
-    rates, unsure, held = Rates(), Unsure(), Held(settings)
+    rates, undecided, held = Rates(), Undecided(), Held(settings)
     async with place.database(settings) as database, place.redis(settings) as redis:
         with _shown(is_json=is_json) as show:
             while True:
@@ -55,7 +55,7 @@ async def _watch(settings: Settings, *, is_json: bool) -> None:
                 try:
                     async with asyncio.timeout(LOOK_LIMIT_S):
                         seen = await look(settings, database, redis)
-                        seen = replace(seen, unsure=await unsure.count(database), streams=await held.by(redis))
+                        seen = replace((await undecided.count(database)).told_in(seen), streams=await held.by(redis))
                 except (Outage, Contended, TimeoutError) as error:
                     place.still_there(settings)
                     show.away(str(error) or f"Redis or Postgres did not answer within {LOOK_LIMIT_S:.0f} s")
@@ -80,17 +80,17 @@ class Rates:
 
 
 @dataclass
-class Unsure:
+class Undecided:
     """How many pairs no mind could tell about, counted now and then."""
 
-    _count: int = 0
+    _count: Unsure = field(default_factory=Unsure)
     _at: float = float("-inf")
 
-    async def count(self, database: Database) -> int:
+    async def count(self, database: Database) -> Unsure:
         """As it was within the last UNSURE_EVERY_S. Raises Outage and Contended."""
         if time.monotonic() >= self._at + UNSURE_EVERY_S:
             async with database.overview() as db:
-                self._count, self._at = await answers.count_unsure(db), time.monotonic()
+                self._count, self._at = await unsure(db), time.monotonic()
         return self._count
 
 
@@ -161,7 +161,7 @@ class Lines:
 
     def seen(self, seen: Look, rates: Mapping[str, float | None], at: datetime) -> None:
         told = {worker: None if rate is None else screen.rounded(rate) for worker, rate in rates.items()}
-        self._print({"at": at, **seen.as_data(), "per_second": told})
+        self._print({"at": at, "verdict": asdict(verdict(seen, seen.streams)), **seen.as_data(), "per_second": told})
 
     def away(self, why: str) -> None:
         self._print({"at": clock.now(), "away": why})
@@ -187,15 +187,16 @@ def _shown(*, is_json: bool) -> Iterator[Show]:
 
 def _heading(seen: Look, rates: Mapping[str, float | None], at: datetime) -> Text:
     known = [rate for one in seen.workers if (rate := rates[one.worker]) is not None]
-    told = [f"{at:%Y-%m-%d %H:%M:%S} UTC", "settled" if seen.is_settled else "working"]
+    stands = verdict(seen, seen.streams)
+    told = [f"{at:%Y-%m-%d %H:%M:%S} UTC", stands.title]
     told += [f"{sum(known):,.0f}/s"] if known else []
     told += [f"outbox {seen.outbox:,}", f"for the mind {seen.unadjudicated:,}"]
-    return Text(" · ".join(told), style="bold")
+    return Text(" · ".join(told), style=f"bold {TONES[stands.tone]}")
 
 
 def _table(seen: Look, rates: Mapping[str, float | None]) -> Table:
     counts = ("lag", "pending", "/s", "retrying", "parked", "oldest")
-    table = screen.table("worker", *counts, "seen", right=counts)
+    table = screen.table("worker", *counts, "replicas", right=counts)
     table.columns[0].no_wrap = True
     for one in _everyone(seen):
         rate = rates[one.worker]
@@ -207,7 +208,7 @@ def _table(seen: Look, rates: Mapping[str, float | None]) -> Table:
             counted(one, one.retrying),
             counted(one, one.parked),
             lasting(one.oldest_s),
-            ago(one),
+            replicas(one),
             style="" if one.is_through and not one.parked else "yellow",
         )
     return table

@@ -3,18 +3,15 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from nous.called import command
+from nous.stories.verdict import Tone, verdict
 from nous.stories.words import listed, plural
 from workers.runtime.look import Look, Standing
 from workers.runtime.retention import Kept
 
 from .glance import Seen
 from .rendering import address, duration
-
-Tone = Literal["bad", "wait", "good"]
-"""bad needs a person, wait moves by itself, good needs nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Attention:
     """How it all stands, in a few words, and every note."""
 
     tone: Tone
@@ -40,19 +37,10 @@ class Verdict:
         return {"tone": self.tone, "title": self.title, "notes": [asdict(one) for one in self.notes]}
 
 
-def verdict(seen: Seen) -> Verdict:
-    """How it stands."""
-    found = sorted(_notes(seen), key=lambda one: ("bad", "wait", "good").index(one.tone))
-    tone: Tone = found[0].tone if found else "good"
-    if tone == "bad":
-        return Verdict(tone, "It needs a person", found)
-    look = seen.look
-    left = sum(one.lag + one.pending for one in (*look.workers, *([look.archivist] if look.archivist.is_alive else [])))
-    if left:
-        return Verdict("wait", f"Working: {plural(left, 'delivery').replace('deliverys', 'deliveries')} to go", found)
-    if not look.is_settled:
-        return Verdict("wait", "Some of it waits", found)
-    return Verdict("good", "All is settled", found)
+def attention(seen: Seen) -> Attention:
+    """How it stands, and what to know about it, the worst first."""
+    stands = verdict(seen.look, seen.streams)
+    return Attention(stands.tone, stands.title, sorted(_notes(seen), key=lambda one: ("bad", "wait", "good").index(one.tone)))
 
 
 def _notes(seen: Seen) -> Iterator[Note]:
@@ -95,8 +83,11 @@ def _of_minds(look: Look) -> Iterator[Note]:
         yield Note(
             "wait", f"{what} and {'is' if look.unadjudicated == 1 else 'are'} asked again by itself; the longest because: {look.mind}"
         )
-    if look.unsure:
-        told = f"{plural(look.unsure, 'pair')} of facts: no mind could tell, and both stay. Once another mind is set:"
+    if look.by_rule:
+        told = f"{plural(look.by_rule, 'pair')} of facts were judged by rule only, and both stay. With ANTHROPIC_API_KEY set:"
+        yield Note("good", told, f"{command()} fact recheck")
+    if unsure := look.unsure - look.by_rule:
+        told = f"{plural(unsure, 'pair')} of facts: no mind could tell, and both stay. Once another mind is set:"
         yield Note("good", told, f"{command()} fact recheck")
 
 

@@ -6,7 +6,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -16,10 +16,10 @@ import workers
 from nous import clock
 from nous.errors import NousError
 from nous.settings import Settings
-from store import answers, totals
+from store import totals
 from store.database import Database
 from workers.runtime import retention
-from workers.runtime.look import Look, look
+from workers.runtime.look import Look, Unsure, look, unsure
 from workers.runtime.retention import Kept
 
 LOOK_EVERY_S = 1.0
@@ -61,17 +61,17 @@ class Glance:
         seen = await look(self._settings, self._database, self._redis)
         kept = await self._kept.get()
         try:
-            counted, unsure = await self._counts.get()
+            counted, undecided = await self._counts.get()
         except (NousError, TimeoutError):  # dear, and nobody's first concern
-            counted, unsure = {}, 0
-        return Seen(clock.now(), replace(seen, unsure=unsure), kept, counted)
+            counted, undecided = {}, Unsure()
+        return Seen(clock.now(), undecided.told_in(seen), kept, counted)
 
     async def _streams(self) -> Sequence[Kept]:
         return await retention.kept(self._redis, workers.consumers(), keep_s=self._settings.stream_keep_s)
 
-    async def _count(self) -> tuple[Totals, int]:
+    async def _count(self) -> tuple[Totals, Unsure]:
         async with self._database.overview() as db:
-            return await totals.counted(db), await answers.count_unsure(db)
+            return await totals.counted(db), await unsure(db)
 
 
 class Remembered(Generic[T]):

@@ -28,7 +28,7 @@ async def live(site: "Site", _: Asked) -> Answer:
 
 
 def _told(seen: Seen) -> tuple[Mapping[str, object], object]:
-    verdict = attention.verdict(seen)
+    verdict = attention.attention(seen)
     streams = sorted(seen.streams, key=lambda one: (-one.held_s, -one.entries, one.stream))
     kinds = {what: count for what, (count, _) in seen.totals.items()}
     data = {

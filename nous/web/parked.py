@@ -46,7 +46,7 @@ async def page(site: "Site", asked: Asked) -> Answer:
         "is_narrowed": any((wanted.worker, wanted.agent, wanted.reason)),
         "found": found[:LISTED],
         "is_cut": len(found) > LISTED,
-        "classes": sorted(((count, *names) for names, count in classes.items()), key=lambda one: (-one[0], one[1:])),
+        "classes": sorted(((count, *names, _piece(names[1])) for names, count in classes.items()), key=lambda one: (-one[0], one[1:])),
         "total": sum(classes.values()),
         "workers": list(workers.table()),
         "do": f"{command()} dead retry --all{_narrowed(wanted)}",
@@ -99,6 +99,11 @@ def _the_one(found: Sequence[Parked], written: str) -> Parked:
     if len(found) > 1:
         raise UserMistake(f"{written!r} fits several: {listed(one.handle for one in found[:5])}; write more of one of these ids")
     return found[0]
+
+
+def _piece(reason: str) -> str | None:
+    """What the list is narrowed by for this class of reasons: the longest piece that stands in all of them word for word."""
+    return None if reason == "other" else max(reason.split("…"), key=len).strip()
 
 
 def _narrowed(wanted: Wanted) -> str:

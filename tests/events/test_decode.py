@@ -133,10 +133,10 @@ EVENTS: dict[str, tuple[type[Event], bytes, dict[str, Any]]] = {
 }
 
 MALFORMED: dict[str, tuple[type[Event], bytes, str]] = {
-    "not JSON": (FactLearned, b"hello", "the body is not JSON: expecting value: line 1 column 1 (char 0); it begins b'hello'"),
+    "not JSON": (FactLearned, b"hello", "the body is not json (at character 1); it begins: hello"),
     "an empty body": (FactLearned, b"", "the body is not JSON"),
     "half of a body": (FactLearned, body(FACT)[:-9], "the body is not JSON"),
-    "a list": (FactLearned, b"[]", "the body is a JSON list, and an event is a JSON object; it begins b'[]'"),
+    "a list": (FactLearned, b"[]", "the body is a JSON list, and an event is a JSON object; it begins: []"),
     "a text": (FactLearned, b'"hello"', "the body is a JSON str"),
     "null": (FactLearned, b"null", "the body is a JSON NoneType"),
     "not UTF-8": (FactLearned, b'{"content": "\xff"}', "the body is not UTF-8 (byte 13); publish JSON as UTF-8"),
@@ -182,9 +182,9 @@ MALFORMED: dict[str, tuple[type[Event], bytes, str]] = {
     "an agent with a line feed": (FactLearned, body(FACT, agent_id="a\nb"), "agent_id: is blank or has a control character, got 'a\\nb'"),
     "an agent with DEL": (FactLearned, body(FACT, agent_id="a\x7f"), "agent_id: is blank or has a control character"),
     "an agent with a C1 control": (FactLearned, body(FACT, agent_id="a\x85"), "agent_id: is blank or has a control character"),
-    "an agent with NUL": (FactLearned, body(FACT, agent_id="agent-7\0"), "agent_id: has a NUL character or a lone surrogate"),
-    "an agent with a surrogate": (FactLearned, body(FACT, agent_id="agent-7\ud800"), "agent_id: has a NUL character or a lone surrogate"),
-    "an event_id with NUL": (FactLearned, body(FACT, event_id="mine\0"), "event_id: has a NUL character or a lone surrogate"),
+    "an agent with NUL": (FactLearned, body(FACT, agent_id="agent-7\0"), "agent_id has a NUL character or a lone surrogate"),
+    "an agent with a surrogate": (FactLearned, body(FACT, agent_id="agent-7\ud800"), "agent_id has a NUL character or a lone surrogate"),
+    "an event_id with NUL": (FactLearned, body(FACT, event_id="mine\0"), "event_id has a NUL character or a lone surrogate"),
     "an event_id of 129 characters": (FactLearned, body(FACT, event_id="e" * 129), "event_id: string should have at most 128 characters"),
     "an empty event_id": (FactLearned, body(FACT, event_id=""), "event_id: string should have at least 1 character"),
     "one byte more than 4 MiB": (FactLearned, b" " * (MAX_BODY_BYTES + 1), "the body has 4,194,305 bytes and the limit is 4,194,304"),
@@ -265,7 +265,7 @@ def test_an_entry_holds_its_event_under_data_or_as_faststream_publishes_it(field
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({}, "the entry has no field 'data' (its fields: none)"),
+        ({}, "the entry has no data field (its fields: none)"),
         ({b"payload": b"{}"}, "its fields: 'payload'); publish one field 'data' holding a JSON object"),
         ({b"a\0\xff\n": b""}, "its fields: 'a\\x00\ufffd\\n')"),
         ({str(n).encode(): b"" for n in range(10_000)}, "its fields: '0', '1', '10', '100', '1000')"),

@@ -439,6 +439,20 @@ async def test_status_counts_the_pairs_no_mind_could_tell_about_and_nobody_waits
 
 
 @pytest.mark.usefixtures("working")
+async def test_pairs_that_were_judged_by_rule_alone_are_said_to_want_a_key_and_not_another_mind(
+    nous: Nous, mind: ScriptedMind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ScriptedMind, "model", lambda self, task: OFFLINE)
+    mind.says(OSLO, "unsure", BERGEN)
+    await learned(nous, (OSLO, 1), (BERGEN, 3))
+    seen = await nous.json("status")
+    assert (seen["unsure"], seen["unsure_by_rule"]) == (1, 1)
+    shown = (await nous("status")).stdout
+    assert "1 pair judged by rule only, and both facts stay; with ANTHROPIC_API_KEY set, nous fact recheck has them judged" in shown
+    assert "no mind could tell" not in shown
+
+
+@pytest.mark.usefixtures("working")
 async def test_what_no_mind_could_tell_is_asked_of_another_one(nous: Nous, mind: ScriptedMind, monkeypatch: pytest.MonkeyPatch) -> None:
     mind.says(OSLO, "unsure", BERGEN)
     told = await learned(nous, (OSLO, 1), (BERGEN, 3))
@@ -449,5 +463,6 @@ async def test_what_no_mind_could_tell_is_asked_of_another_one(nous: Nous, mind:
     assert await contents(nous) == [BERGEN]
     assert (await nous.json("status"))["unsure"] == 0
     assert (await nous("fact", "recheck", "--agent", "a")).stdout == (
-        f"nothing to check again: there is no pair that no mind could tell about and {OFFLINE} was not asked\n"
+        "nothing to check again: the offline mind, which judges by rule, has judged all of them already;"
+        " with ANTHROPIC_API_KEY set, nous fact recheck has Claude judge those it could not tell about\n"
     )

@@ -80,7 +80,7 @@ async def test_every_malformed_body_is_parked_at_once_with_its_reason_and_its_ne
     reasons = {entry["entry_id"]: entry["reason"] for entry in await parked(redis)}
     for entry_id, (name, (_, expected)) in zip(published, PARKED.items(), strict=True):
         assert expected in reasons[entry_id.decode()], name
-    assert "no field 'data'" in reasons[foreign.decode()]
+    assert "no data field" in reasons[foreign.decode()]
     assert len(await rows(database, "SELECT 1 FROM heart.facts WHERE content LIKE 'neighbour%'")) == len(PARKED)
     kept = await redis.xrange("fact_learned.parked")
     assert {fields[b"data"] for _, fields in kept} == {

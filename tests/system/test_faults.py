@@ -94,11 +94,11 @@ async def test_a_stop_finishes_what_is_in_flight_and_exits_cleanly(replica: Repl
 
 
 async def test_a_replica_that_was_frozen_adds_nothing_when_it_wakes(replica: Replicas, redis: Redis, database: Database) -> None:
-    frozen = replica(page=100, claim_after_s=1)
+    frozen = replica(page=100, claim_after_s=1, time_limit_s=5)
     await publish(redis, many(1_000))
     await until(lambda: receipts(database), what="the first receipt")
     os.kill(frozen.pid, signal.SIGSTOP)
-    replica(page=100, claim_after_s=1)
+    replica(page=100, claim_after_s=1, time_limit_s=5)
     await settled(redis, database)
     assert len(await receipts(database)) == 1_000
     os.kill(frozen.pid, signal.SIGCONT)

@@ -217,10 +217,36 @@ async def test_reasons_are_counted_in_few_classes_that_name_no_value(database: D
         await receipts.insert(db, [_parked(f"event-{at}", why) for at, why in enumerate(ones)])
     async with database.overview() as db:
         counts = await receipts.parked_classes(db)
-    assert counts["deduplicator", "fact_id"] == 30
+    assert counts["deduplicator", "fact_id … already stands for other content of agent …"] == 30
     assert counts["deduplicator", "ValueError"] == 3
     assert len(counts) == receipts.PARKED_CLASSES + 1
     assert sum(counts.values()) == len(ones)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("agent 'it\\'s me' has no censor c3c477aa-2b7d-43cd-9c46-51b8f833eb43; add it (nous …)", "agent … has no censor …"),
+        ('agent "it\'s me" has no fact 9; it was probably published by hand', "agent … has no fact …"),
+        (
+            "agent 'a: (b)' has no episode 7 and the event carries no transcript; publish it",
+            "agent … has no episode … and the event carries no transcript",
+        ),
+        ("agent 'a' recorded decision 7 before ('it isn\\'t') and says", "agent … recorded decision … before"),
+        ("the entry has no data field (its fields: 'x'); publish", "the entry has no data field"),
+        ("the body is not JSON (at character 1); it begins: not json", "the body is not JSON"),
+        ("the body has 5,000,000 bytes and the limit is 4,194,304; split it", "the body has … bytes and the limit is …"),
+        ("the entry's id 99-1 lies beyond the year 9998; leave ids to the broker", "the entry's id … lies beyond the year …"),
+        ("not a valid fact_learned: content: field required", "not a valid fact_learned"),
+        ("agent_id has a NUL character or a lone surrogate, got 'a\\x00'; send", "agent_id has a NUL character or a lone surrogate, got …"),
+        ("4: 5", "other"),
+    ],
+)
+async def test_the_class_of_a_reason_says_what_happened_wherever_its_values_stand(database: Database, reason: str, told: str) -> None:
+    async with database.write(["a"]) as db:
+        await receipts.insert(db, [_parked("event-1", reason)])
+    async with database.overview() as db:
+        assert await receipts.parked_classes(db) == {("deduplicator", told): 1}
 
 
 async def test_every_metric_is_explained_in_the_operations_manual_and_no_other(look_again: Shared) -> None:

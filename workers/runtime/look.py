@@ -20,8 +20,9 @@ from events import partitions
 from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
-from store import outbox, receipts, retries
-from store.database import Database
+from providers.offline import OfflineMind
+from store import answers, outbox, receipts, retries
+from store.database import Database, Read
 
 from . import streams
 from .host import RECLAIMS_PER_CLAIM_TIME
@@ -82,14 +83,16 @@ NOBODY = Standing(streams.ARCHIVIST, ALL_STREAMS, 0, 0, 0, 0, None, None, is_ali
 class Look:
     """Every worker at one moment, the archivist, and how many derived events Redis does not have yet.
 
-    `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about; `streams`
-    says what each stream holds and who holds it back. The last two are dear, and are there only where they were looked at too.
+    `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about, `by_rule`
+    those of them that only the offline mind was asked about; `streams` says what each stream holds and who holds it back. The last three
+    are dear, and are there only where they were looked at too.
     """
 
     workers: tuple[Standing, ...]
     outbox: int
     mind: str | None = None
     unsure: int = 0
+    by_rule: int = 0
     archivist: Standing = NOBODY
     streams: Sequence[Kept] = ()
 
@@ -115,6 +118,7 @@ class Look:
             "outbox": self.outbox,
             "unadjudicated": self.unadjudicated,
             "unsure": self.unsure,
+            "unsure_by_rule": self.by_rule,
             "workers": [asdict(one) for one in self.workers],
             "archivist": asdict(self.archivist),
             **({"streams": [asdict(one) for one in self.streams]} if self.streams else {}),
@@ -123,6 +127,25 @@ class Look:
     @property
     def _waited_for(self) -> Sequence[Standing]:
         return (*self.workers, self.archivist) if self.archivist.is_alive else self.workers
+
+
+@dataclass(frozen=True)
+class Unsure:
+    """How many pairs of facts no mind could tell about, and how many of these only the offline mind was asked about."""
+
+    pairs: int = 0
+    by_rule: int = 0
+
+    def told_in(self, seen: Look) -> Look:
+        """The look that tells it too."""
+        return replace(seen, unsure=self.pairs, by_rule=self.by_rule)
+
+
+async def unsure(db: Read) -> Unsure:
+    """What no mind could tell; needs an overview, and reads every answer."""
+    counted = await answers.unsure_pairs(db)
+    by_rule = sum(count for models, count in counted.items() if all(map(OfflineMind.is_named, models)))
+    return Unsure(sum(counted.values()), by_rule)
 
 
 async def look(settings: Settings, database: Database, redis: Redis) -> Look:
