@@ -161,7 +161,7 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(body.decode("utf-8-sig", "surrogatepass"))
     except UnicodeDecodeError as error:
-        raise MalformedEvent(f"the body is not UTF-8 (byte {error.start}); publish JSON as UTF-8") from None
+        raise MalformedEvent(f"the body is no text (at byte {error.start + 1}); publish JSON as UTF-8") from None
     except ValueError as error:
         where = f"at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else "a number in it is too long"
         raise MalformedEvent(f"the body is not JSON ({where}); {_beginning(body)}") from None

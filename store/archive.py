@@ -131,6 +131,18 @@ async def named(db: Read, written: str, *, agent: str | None, limit: int) -> lis
     return found
 
 
+async def come_as(db: Read, entry_id: str, at: datetime, *, agent: str | None, limit: int) -> list[Archived]:
+    """Events that came as this stream entry, whose own time is `at`; every agent's when `agent` is None; an overview."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM bus.events WHERE arrived_at = :at AND entry_id = :entry"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, event_id LIMIT :limit"
+        ),
+        {"at": at, "entry": entry_id, "agent": agent, "limit": limit},
+    )
+    return [_archived(row) for row in rows]
+
+
 async def naming(db: Read, agent: str, subject: str, streams: Collection[str]) -> list[str]:
     """The ids of one agent's events of these streams whose body names `subject`, such as an id; it reads all of them."""
     rows = await db.execute(
@@ -144,7 +156,7 @@ async def naming(db: Read, agent: str, subject: str, streams: Collection[str]) -
 
 
 async def agents(db: Read) -> list[str]:
-    """Everybody something was archived of; needs an overview."""
+    """Everybody something was archived of, and '' if there is what names nobody; needs an overview."""
     rows = await db.execute(text(everybody.in_("bus.events")))
     return [row.agent_id for row in rows]
 

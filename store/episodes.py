@@ -56,6 +56,15 @@ class Episode:
     brief: str = ""
     settled_by: str | None = None
 
+    @property
+    def state(self) -> str:
+        """How it stands, in words: put aside, open, closed, summarised."""
+        if not self.active:
+            return "put aside"
+        if self.ended_at is None:
+            return "open"
+        return "summarised" if self.summary else "closed"
+
 
 _NAMES = many.columns(Episode)
 _COLUMNS = ", ".join(_NAMES)

@@ -180,6 +180,27 @@ async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | No
     return [_fact(row) for row in rows]
 
 
+@dataclass(frozen=True)
+class First:
+    """When the first facts were recorded, and from when on the first of them are true."""
+
+    recorded_at: datetime
+    claimed_for: datetime
+
+
+async def first(db: Read, *, agent: str | None) -> First | None:
+    """When there first was a fact that is not forgotten; every agent's when `agent` is None (and the session is an overview)."""
+    rows = await db.execute(
+        text(
+            "SELECT min(created_at) AS recorded_at, min(valid_from) AS claimed_for FROM heart.facts"
+            " WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent) AND forgotten_at IS NULL"
+        ),
+        {"agent": agent},
+    )
+    row = rows.one()
+    return First(row.recorded_at, row.claimed_for) if row.recorded_at else None
+
+
 ORDER = "f.agent_id, f.valid_from, f.created_at, f.fact_id"
 """Of facts `f` for a person to read: agent by agent in the order claimed, what was claimed at once in the order stored."""
 

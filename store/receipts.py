@@ -188,9 +188,9 @@ async def of_agent(db: Read, agent: str, worker: str) -> list[Receipt]:
 
 
 async def agents(db: Read) -> list[str]:
-    """Everybody there is a receipt of; needs an overview."""
+    """Everybody there is a receipt of; needs an overview. What names nobody is nobody's."""
     rows = await db.execute(text(everybody.in_("bus.receipts")))
-    return [row.agent_id for row in rows]
+    return [row.agent_id for row in rows if row.agent_id]
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,18 @@ async def latest(db: Read, agent: str, session_id: str) -> Session | None:
     return _session(row) if row else None
 
 
+async def agents(db: Read, session_id: str, *, agent: str | None) -> list[str]:
+    """Whose sessions are called so, or whether this agent's are; needs an overview."""
+    rows = await db.execute(
+        text(
+            "SELECT DISTINCT agent_id FROM heart.sessions WHERE session_id = :session"
+            " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id"
+        ),
+        {"session": session_id, "agent": agent},
+    )
+    return [row.agent_id for row in rows]
+
+
 async def put(db: Write, session: Session) -> None:
     """Write a session down as it is now."""
     await db.execute(_PUT, many.packed([vars(session)]))

@@ -10,7 +10,7 @@ EXACT_TO = 1_000_000  # rows; of more the planner's estimate is told, which cost
 _COUNTED = {
     "facts": "SELECT count(*) FROM heart.facts WHERE active",
     "episodes": "SELECT count(*) FROM heart.episodes WHERE active",
-    "agents": f"SELECT count(*) FROM ({everybody.in_('bus.receipts')}) a",
+    "agents": f"SELECT count(*) FROM ({everybody.in_('bus.receipts')}) a WHERE agent_id <> ''",
 }
 _ROWS = {"facts": "heart.facts", "episodes": "heart.episodes", "agents": "bus.receipts"}
 _ESTIMATE = (

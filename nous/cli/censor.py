@@ -76,7 +76,7 @@ async def list_censors(settings: Settings, *, agent: str | None, is_json: bool) 
             screen.said(one.trigger_pattern),
             screen.said(one.reason if one.relaxed_reason is None else f"{one.reason} (relaxed: {one.relaxed_reason})"),
         )
-    console.print(table)
+    screen.print_list(table)
 
 
 async def relax(settings: Settings, *, censor: str, reason: str, agent: str | None, is_json: bool) -> None:

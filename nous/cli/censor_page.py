@@ -50,6 +50,8 @@ def _print_firing(console: Console, step: Step) -> None:
         facets.append(f"fired {evidence['activation_count']}")
     if evidence.get("matched_text"):
         facets.append(f"on “{screen.shown(evidence['matched_text'])}”")
+    if step.occurred:
+        facets.append(step.occurred)
     if receipt.reason:
         facets.append(f"because: {receipt.reason}")
     outcome = (f"{receipt.outcome.replace('_', ' '):15}", telling.style(step.happened))

@@ -36,7 +36,7 @@ async def show(settings: Settings, written: str, wanted: Wanted, *, is_json: boo
         elsewhere = [{"worker": told.worker, "outcome": told.outcome, "reason": told.reason} for told in others]
         screen.emit({**as_data(one), "body": content, "body_found_in": body and body.found_in, "other_workers": elsewhere})
         return
-    console = screen.out(piped_width=screen.PROSE_WIDTH)
+    console = screen.out()
     _print_delivery(console, one, others)
     _print_history(console, one, waiting)
     _print_body(console, one, body)

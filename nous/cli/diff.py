@@ -40,7 +40,7 @@ async def run(settings: Settings, name: str, *, agent: str | None, limit: int | 
             {"replay": name, "agents": len(compared), "alike": whole.alike, "different": len(whole.differences), "differences": told}
         )
     else:
-        _print(screen.out(piped_width=screen.PROSE_WIDTH), name, len(compared), whole, screen.at_most(limit, is_json=False))
+        _print(screen.out(), name, len(compared), whole, screen.at_most(limit, is_json=False))
     return not whole.differences
 
 

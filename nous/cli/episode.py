@@ -79,11 +79,11 @@ async def the_one(database: Database, written: str, agent: str | None) -> Episod
 def _columns(episode: Episode) -> tuple[str, ...]:
     """One episode for a pipe."""
     id_, whose = str(episode.episode_id), screen.shown(episode.agent_id)
-    return (id_, whose, screen.moment(episode.started_at), _state(episode), screen.shown(_told(episode)))
+    return (id_, whose, screen.moment(episode.started_at), episode.state, screen.shown(_told(episode)))
 
 
 def _print_table(console: Console, shown: Sequence[Episode]) -> None:
-    rows = ((one.episode_id, (screen.said(one.agent_id), screen.moment(one.started_at), _state(one), _cell(one))) for one in shown)
+    rows = ((one.episode_id, (screen.said(one.agent_id), screen.moment(one.started_at), one.state, _cell(one))) for one in shown)
     listing.print_with_ids(console, "episode", ("agent", "began", "state", "episode"), rows)
 
 
@@ -101,7 +101,7 @@ def print_episode(console: Console, episode: Episode) -> None:
     counts = [
         screen.plural(count, noun) for count, noun in ((episode.turn_count, "turn"), (episode.tool_count, "tool")) if count is not None
     ]
-    facets = [episode.agent_id, _state(episode), f"{screen.moment(episode.started_at)}{until}", *counts]
+    facets = [episode.agent_id, episode.state, f"{screen.moment(episode.started_at)}{until}", *counts]
     console.print(screen.said(" · ".join([*facets, *([episode.outcome] if episode.outcome else [])]), "dim"))
     console.print(Text(str(episode.episode_id), style="dim"))
     if episode.summary:
@@ -115,14 +115,6 @@ def print_episode(console: Console, episode: Episode) -> None:
 def _told(episode: Episode) -> str:
     """What tells it from others: its title, its summary, or what the user said first."""
     return episode.title or episode.summary or (f"“{episode.opening}”" if episode.opening else "(nothing was said)")
-
-
-def _state(episode: Episode) -> str:
-    if not episode.active:
-        return "put aside"
-    if episode.ended_at is None:
-        return "open"
-    return "summarised" if episode.summary else "closed"
 
 
 LISTING = Listing(COLUMNS, _columns, _print_table)

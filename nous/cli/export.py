@@ -65,7 +65,7 @@ async def _export(database: Database, agent: str, out: IO[str], sums: Sums, sinc
             out.write(jsonl.line(row, is_root=is_root) + "\n")
             sums.events += 1
             sums.roots += is_root
-    sums.agents += sums.events > before
+    sums.agents += bool(agent) and sums.events > before  # what names nobody is nobody's
 
 
 @contextmanager

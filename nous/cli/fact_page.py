@@ -86,7 +86,7 @@ def _print_merged(console: Console, story: Story) -> None:
 
 def _print_step(console: Console, number: int, story: Story, step: Step, *, is_late: bool) -> None:
     note = "  it arrived after later ones" if is_late else ""
-    telling.print_head(console, number, step.at, spoken(step.happened), note=note)
+    telling.print_head(console, number, step.at, spoken(step.happened), aside=step.occurred, note=note)
     telling.print_lines(console, fact_words.lines(story, step))
 
 

@@ -12,7 +12,7 @@ from nous.settings import Settings
 from nous.stories.heard import as_data, mentions_of
 from store import facts, versions
 from store.database import Read
-from store.facts import Fact, Key
+from store.facts import Fact, First, Key
 from store.mentions import Mention
 
 from . import listing, place, screen
@@ -54,12 +54,13 @@ async def list_facts(settings: Settings, wanted: Wanted, *, limit: int | None, i
         found = await wanted.listed(db, limit=None if most is None else most + 1)
         shown = found if most is None else found[:most]
         heard = await mentions_of(db, [fact.key for fact in shown], known_at=wanted.known_at)
+        first = None if shown else await facts.first(db, agent=wanted.agent)
     if is_json:
         screen.emit([as_data(fact, heard[fact.key]) for fact in shown])
         return
     console = screen.out()
     if not shown:
-        console.print(_nothing(wanted))
+        console.print(_nothing(wanted, first))
     elif not console.is_terminal:
         print("\t".join(PIPED))
     elif wanted.as_of or wanted.known_at:
@@ -116,8 +117,17 @@ def _times(times: int) -> Text:
     return Text(f"×{times}", style="bold green" if times > 1 else "dim")
 
 
-def _nothing(wanted: Wanted) -> str:
+def _nothing(wanted: Wanted, first: First | None) -> str:
     if wanted.as_of or wanted.known_at:
-        return f"No facts{wanted}."
+        return f"No facts{wanted}.{_since(wanted, first)}"
     kind = "" if wanted.with_inactive else "active "
     return f"No {kind}facts{wanted}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"
+
+
+def _since(wanted: Wanted, first: First | None) -> str:
+    """From when on there is something, where the time that was asked about lies before that."""
+    if first and wanted.known_at and wanted.known_at < first.recorded_at:
+        return f" The first was recorded on {screen.moment(first.recorded_at)} UTC."
+    if first and wanted.as_of and wanted.as_of < first.claimed_for:
+        return f" The first is true since {screen.moment(first.claimed_for)} UTC."
+    return ""

@@ -3,6 +3,7 @@
 a stream is trimmed up to what every group has passed ─▶ a group that nobody reads with holds it for ever ─▶ dropped by a person
 """
 
+import sys
 from dataclasses import asdict, dataclass
 
 import events
@@ -42,12 +43,12 @@ async def list_groups(settings: Settings, *, is_json: bool) -> None:
     for one in found:
         cells = [one.stream, one.name, f"{one.lag:,}", f"{one.pending:,}", _heard(one), f"{one.holds:,}"]
         table.add_row(*map(screen.shown, cells), style="yellow" if _is_strange(one) else "")
-    screen.out().print(table)
+    screen.print_list(table)
     strangers = [one for one in found if _is_strange(one) and not _is_heard_lately(one)]
     if strangers:
         first = strangers[0]
-        print(f"{screen.plural(len(strangers), 'group')} of no worker here, and silent. If its reader is gone for good:")
-        print(f"  {place.command()} group drop {first.stream} {screen.shown(first.name)}")
+        silent = f"{screen.plural(len(strangers), 'group')} of no worker here, and silent. If its reader is gone for good:"
+        print(f"{silent}\n  {place.command()} group drop {first.stream} {screen.shown(first.name)}", file=sys.stderr)
 
 
 async def drop(settings: Settings, stream: str, group: str, *, is_forced: bool, is_json: bool) -> None:

@@ -40,9 +40,9 @@ async def show(settings: Settings, *, is_json: bool) -> None:
     table = screen.table("table", "parts", "rows, about", "MB with indexes", right=("parts", "rows, about", "MB with indexes"))
     for one in tables:
         table.add_row(one.table, f"{one.parts:,}", f"{one.rows:,}", f"{one.bytes / 1e6:,.0f}")
-    screen.out().print(table)
+    screen.print_list(table)
     if begun:
-        print(f"a change to {_in_parts(begun.parts)} was begun; {place.command()} partition {begun.parts} goes on with it")
+        screen.err().print(f"a change to {_in_parts(begun.parts)} was begun; {place.command()} partition {begun.parts} goes on with it")
 
 
 async def to(settings: Settings, parts: int, *, batch: int, is_json: bool) -> None:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from nous import embedded, log
 from nous.called import command as command
-from nous.errors import Misconfigured, Outage, UserMistake
+from nous.errors import Misconfigured, Outage
 from nous.settings import Settings
 
 from . import screen
@@ -33,14 +33,14 @@ def settings() -> Settings:
 
 
 def database_url(settings: Settings) -> str:
-    """Postgres, as postgresql://... Raises UserMistake when nothing runs, Misconfigured when the URL is none."""
+    """Postgres, as postgresql://... Raises Away when nothing runs, Misconfigured when the URL is none."""
     from store.database import checked
 
     return checked(settings.database_url or _stack(settings, missing="NOUS_DATABASE_URL").database_url)
 
 
 def redis_url(settings: Settings) -> str:
-    """Redis or Valkey, as redis://..., or a cluster of them. Raises UserMistake when nothing runs, Misconfigured when the URL is none."""
+    """Redis or Valkey, as redis://..., or a cluster of them. Raises Away when nothing runs, Misconfigured when the URL is none."""
     from workers.runtime import servers
 
     url = settings.redis_url or _stack(settings, missing="NOUS_REDIS_URL").redis_url
@@ -108,7 +108,7 @@ def _stack(settings: Settings, *, missing: str) -> embedded.Stack:
         else:
             where, elsewhere = f"nothing runs in {home}, where NOUS_HOME points", "if it runs elsewhere, correct NOUS_HOME"
         own = "for servers of your own set NOUS_DATABASE_URL and NOUS_REDIS_URL"
-        raise UserMistake(f"{where}: start it with: {command()} up ({elsewhere}; {own})")
+        raise Away(f"{where}: start it with: {command()} up ({elsewhere}; {own})")
     return stack
 
 

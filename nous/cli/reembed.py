@@ -36,7 +36,7 @@ async def show(settings: Settings, *, is_json: bool) -> None:
     table = screen.table("embedder", "numbers", "facts with a vector", "", right=("numbers", "facts with a vector"))
     for one, size in sizes:
         table.add_row(screen.said(one.name), f"{one.dimension:,}", f"{size:,}", "in use" if one == active else "")
-    screen.out().print(table)
+    screen.print_list(table)
 
 
 async def to(settings: Settings, written: str, *, batch: int, is_json: bool) -> None:

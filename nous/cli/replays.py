@@ -18,7 +18,7 @@ async def list_replays(settings: Settings, *, is_json: bool) -> None:
     table = screen.table("replay", "megabytes", "", right=("megabytes",))
     for one in found:
         table.add_row(one.name, f"{one.bytes / 1e6:,.0f}", "" if one.is_whole else "being made" if one.is_used else "never came to its end")
-    screen.out().print(table)
+    screen.print_list(table)
 
 
 async def drop(settings: Settings, name: str) -> None:

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvloop
 from starlette.routing import BaseRoute
@@ -194,8 +195,13 @@ def _stoppable() -> Iterator[Stop]:
 
 def _tell_where(stack: embedded.Stack) -> None:
     print(f"Redis     {stack.redis_url}")
-    print(f"Postgres  {stack.database_url}")
+    print(f"Postgres  {_without_password(stack.database_url)}  (the whole URL, with its password, is in {stack.home / 'stack.json'})")
     print(f"data      {stack.home}", flush=True)
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=f"{parts.username}@{parts.hostname}:{parts.port}").geturl()
 
 
 def _tell_mind(mind: Mind) -> None:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +21,7 @@ from nous.stories.words import listed as listed
 from nous.stories.words import moment as moment
 from nous.stories.words import plural as plural
 from nous.stories.words import rounded as rounded
+from nous.stories.words import spoken as spoken
 
 PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100
@@ -78,6 +79,22 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right, overflow="fold")
     return made
+
+
+def print_list(made: Table) -> None:
+    """Print a list: the table on a terminal, a line a row in a pipe, its columns apart by tabs under their names."""
+    console = out()
+    if console.is_terminal:
+        console.print(made)
+        return
+    names = [str(column.header).replace(",", "").replace(" ", "_") for column in made.columns]
+    for line in (names, *zip(*(map(_plain_cell, column.cells) for column in made.columns), strict=True)):
+        print("\t".join(line).rstrip("\t"))
+
+
+def _plain_cell(cell: RenderableType) -> str:
+    text = cell if isinstance(cell, Text) else Text.from_markup(str(cell))
+    return " ".join(text.plain.split())
 
 
 def rows(columns: int) -> Table:

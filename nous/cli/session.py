@@ -15,7 +15,7 @@ from nous.settings import Settings
 from recall import sessions as reporting
 from recall.ending import Ended
 from recall.opening import Tools
-from store import embedders, sessions
+from store import embedders, episodes, sessions
 from store.episodes import Episode
 from store.sessions import Session, Turn
 
@@ -84,16 +84,35 @@ async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool
         if session is None:
             raise UserMistake(f"agent {agent!r} has no session {session_id!r}; {place.command()} session list shows them")
         turns = await sessions.turns(db, agent, session.session_key)
+        episode = await episodes.get(db, agent, session.episode_id) if session.episode_id else None
     if is_json:
-        screen.emit({"session": as_data(session), "turns": [turn_as_data(one) for one in turns]})
+        told = [turn_as_data(one) for one in turns]
+        screen.emit({"session": as_data(session), "episode": episode and asdict(episode), "turns": told})
         return
     console = screen.out()
     console.print(screen.said(session.session_id, "bold"))
     facets = [session.agent_id, _state(session), screen.plural(session.turn_count, "turn"), *(f"used {one}" for one in session.tools)]
     console.print(screen.said(" · ".join(facets), "dim"))
-    console.print(screen.said(_its_episode(session), "dim"))
+    if episode:
+        _print_episode(console, episode)
+    else:
+        console.print(screen.said(_its_episode(session), "dim"))
     console.print()
     print_turns(console, turns)
+
+
+def _print_episode(console: Console, episode: Episode) -> None:
+    """How its episode stands, in short."""
+    outcome = f", {screen.spoken(episode.outcome)}" if episode.outcome else ""
+    console.print(screen.said(f"episode {episode.episode_id}: {episode.state}{outcome}", "dim"))
+    if episode.title:
+        console.print(screen.said(f"title: {episode.title}"))
+    if episode.summary:
+        console.print(screen.said(f"summary: {episode.summary}"))
+    for lesson in episode.lessons_learned:
+        console.print(screen.said(f"learned: {lesson}", "green"))
+    if episode.put_aside:
+        console.print(screen.said(f"put aside: {episode.put_aside}", "yellow"))
 
 
 def print_turns(console: Console, turns: Sequence[Turn]) -> None:

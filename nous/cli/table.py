@@ -25,7 +25,7 @@ def workers_table(*, is_json: bool) -> None:
             + [{"worker": streams.ARCHIVIST, "stream": None, "does": archivist.DOES, "outcomes": [], "publishes": []}]
         )
         return
-    console = screen.out(piped_width=screen.PROSE_WIDTH)
+    console = screen.out()
     for one in workers.table().values():
         console.print(one.name, style="bold")
         rows = screen.rows(2)

@@ -47,7 +47,7 @@ def print_moments(console: Console, moments: Iterable[Moment]) -> None:
         print_lines(console, one.lines)
 
 
-def print_head(console: Console, number: int, at: datetime, happened: str, *, by: str = "", note: str = "") -> None:
+def print_head(console: Console, number: int, at: datetime, happened: str, *, by: str = "", aside: str = "", note: str = "") -> None:
     """Print when, what, and where that was."""
     console.print(
         Text.assemble(
@@ -56,6 +56,7 @@ def print_head(console: Console, number: int, at: datetime, happened: str, *, by
             "  ",
             (happened, style(happened)),
             (f"  by {by}" if by else "", "dim"),
+            (f"  ({aside})" if aside else "", "dim"),
             (note, "yellow"),
         )
     )

@@ -3,12 +3,13 @@
 Told of the raw bodies in the archive where it is there; of an event that is not, from receipts, retries and the outbox.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import workers
-from events import FactLearned
+from events import FactLearned, MalformedEvent, entry_time
 from nous.called import command
 from nous.errors import UserMistake
 from store import archive, mentions, receipts, writings
@@ -25,6 +26,7 @@ from .subject import waits
 from .words import Line, line, listed, one_line, plural
 
 BODY_CHARACTERS = 200
+_ENTRY = re.compile(r"[0-9]{10,16}-[0-9]{1,19}")
 NOT_TOLD = {"event_id", "agent_id", "caused_by", "traceparent", "occurred_at"}
 
 
@@ -62,7 +64,7 @@ async def meant(db: Read, written: str, *, agent: str | None) -> tuple[str, str]
     """(agent_id, event_id) of the event a person means by its id or the beginning of it; needs an overview. Raises UserMistake."""
     wanted = written.strip()
     found = await _named(db, wanted, agent)
-    exact = [key for key in found if key[1] == wanted]
+    exact = [key for key in found if key[1] == wanted or _ENTRY.fullmatch(wanted)]
     keys = exact or (found if len(wanted) >= SHORTEST else [])
     if len(keys) == 1:
         return keys[0]
@@ -71,6 +73,8 @@ async def meant(db: Read, written: str, *, agent: str | None) -> tuple[str, str]
         short = f", and fewer than {SHORTEST} characters mean no event by its beginning" if len(wanted) < SHORTEST else ""
         raise NothingMeant(f"{whose} no event {written!r}{short}; {command()} publish --ids prints the id of what it sends")
     which = listed(f"{one} of {whose!r}" for whose, one in keys[:5])
+    if _ENTRY.fullmatch(wanted):
+        raise UserMistake(f"several events came as entry {wanted} of their streams, {which}; write one of these ids")
     raise UserMistake(f"{written!r} fits several events, {which}; {way_out({one for _, one in keys}, {one for one, _ in keys})}")
 
 
@@ -90,10 +94,21 @@ async def told(db: Read, key: tuple[str, str]) -> Story:
 
 
 async def _named(db: Read, written: str, agent: str | None) -> list[tuple[str, str]]:
-    """Every event that this is the id of, or else begins the id of, by its receipts and in the archive."""
+    """Every event that this is the id of, or else begins the id of, by its receipts and in the archive; or that came as this entry."""
+    if _ENTRY.fullmatch(written) and (entries := await _come_as(db, written, agent)):
+        return entries
     worked = await receipts.events_named(db, written, agent=agent, limit=MOST)
     came = await archive.named(db, written, agent=agent, limit=MOST)
     return sorted({*worked, *((one.agent_id, one.event_id) for one in came)})
+
+
+async def _come_as(db: Read, entry_id: str, agent: str | None) -> list[tuple[str, str]]:
+    """The archived events that came as this stream entry; entries of several streams may have one id."""
+    try:
+        at = entry_time(entry_id)
+    except MalformedEvent:
+        return []
+    return sorted({(one.agent_id, one.event_id) for one in await archive.come_as(db, entry_id, at, agent=agent, limit=MOST)})
 
 
 # ── what came ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

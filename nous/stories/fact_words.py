@@ -19,9 +19,9 @@ def late(story: Story) -> set[str]:
     latest, found = None, set()
     for step in story.steps:
         if step.mention:
-            if latest and step.at < latest:
+            if latest and step.occurred_at < latest:
                 found.add(step.receipt.event_id)
-            latest = step.at if latest is None else max(latest, step.at)
+            latest = step.occurred_at if latest is None else max(latest, step.occurred_at)
     return found
 
 

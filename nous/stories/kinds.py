@@ -1,11 +1,13 @@
 """What has a story, and which of them an id means when nobody says."""
 
+import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from nous.called import command
 from nous.errors import UserMistake
+from store import sessions
 from store.database import Read
 
 from . import censor, decision, episode, event, fact, procedure
@@ -49,7 +51,7 @@ async def any_story_of(db: Read, written: str, *, agent: str | None) -> Story:
         except UserMistake as several:
             found[name] = several
     if not found:
-        raise NothingMeant(_nothing(written, agent))
+        raise NothingMeant(await _is_session(db, written, agent) or _nothing(written, agent))
     if len(found) > 1:
         which = listed(f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in found)
         raise UserMistake(f"{written!r} fits {which}; say which is meant, as in: {command()} explain {next(iter(found))} {written}")
@@ -59,10 +61,22 @@ async def any_story_of(db: Read, written: str, *, agent: str | None) -> Story:
     return await KINDS[name].told(db, thing)
 
 
+async def _is_session(db: Read, written: str, agent: str | None) -> str | None:
+    """What to do instead when a session is called so."""
+    whose = await sessions.agents(db, written.strip(), agent=agent)
+    if not whose:
+        return None
+    return (
+        f"{written!r} is a session, and has no story of its own: {command()} session show {shlex.quote(written.strip())}"
+        f" --agent {shlex.quote(whose[0])} shows it, with its episode, which has one"
+    )
+
+
 def _nothing(written: str, agent: str | None) -> str:
     *most, last = KINDS
     whose = f" of agent {agent!r}" if agent else ""
     return (
         f"{written!r} is the id of no {', '.join(most)} or {last}{whose}; write an id, or its first 6 characters or more, as"
-        f" {command()} facts --all, episodes --all, decisions, procedures and censor list show them"
+        f" {command()} facts --all, episodes --all, decisions, procedures and censor list show them;"
+        f" a conversation is shown by {command()} session show"
     )

@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from store.mentions import Mention
 from store.receipts import Receipt
 
 from .heard import mention_as_data
+from .words import moment
+
+APART = timedelta(minutes=1)  # what happened so soon after it was claimed is told at one time
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,20 @@ class Step:
 
     @property
     def at(self) -> datetime:
+        """When it was worked: the order of a story."""
+        return self.receipt.recorded_at
+
+    @property
+    def occurred_at(self) -> datetime:
         """When it was claimed, or else recorded."""
         return self.receipt.occurred_at or self.receipt.recorded_at
+
+    @property
+    def occurred(self) -> str:
+        """When it was claimed, in words, where that is another time than that of its working."""
+        if abs(self.at - self.occurred_at) <= APART:
+            return ""
+        return f"{'claimed' if self.receipt.stream.startswith('fact_') else 'occurred'} {moment(self.occurred_at)}"
 
     @property
     def is_about_another(self) -> bool:

@@ -11,7 +11,7 @@ from nous.stories.ids_meant import NothingMeant
 from nous.stories.kinds import KINDS, Story
 from nous.stories.lineage import Happening
 from nous.stories.moment import Moment
-from nous.stories.words import spoken
+from nous.stories.words import line, spoken
 from store import parked
 from store.database import Read
 from store.parked import Wanted
@@ -89,7 +89,7 @@ async def _answer(db: Read, story: Story) -> Answer:
 
 def _of_a_censor(story: censor.Story) -> Iterator[Moment]:
     for one in story.steps:
-        lines = evidence.in_words(one.receipt, {})
+        lines = [*evidence.in_words(one.receipt, {}), *([line(one.occurred, "faint")] if one.occurred else [])]
         yield Moment(one.at, spoken(one.receipt.outcome), one.receipt.worker, lines, {"event_id": one.receipt.event_id})
 
 

@@ -125,7 +125,7 @@ async def test_a_mistake_is_one_sentence_and_exit_code_2(nous: Nous, words: list
     ("env", "code", "told"),
     [
         ({"NOUS_REDIS_URL": ""}, 2, "NOUS_DATABASE_URL is set and NOUS_REDIS_URL is not"),
-        ({"NOUS_REDIS_URL": "", "NOUS_DATABASE_URL": ""}, 2, "nothing runs in "),
+        ({"NOUS_REDIS_URL": "", "NOUS_DATABASE_URL": ""}, 3, "nothing runs in "),
         ({"NOUS_REDIS_URL": "localhost:6379"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
         ({"NOUS_REDIS_URL": "redis://h:notaport"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
         ({"NOUS_REDIS_URL": "redis://h:6379?foo=bar"}, 2, "NOUS_REDIS_URL is not a Redis URL"),
@@ -298,7 +298,7 @@ async def test_wait_says_what_is_left_when_the_time_is_over(nous: Nous) -> None:
     assert result.exit_code == 1
     assert "deduplicator: 1 unread; no deduplicator is running" in result.stderr
     told = await nous("wait", "--timeout", "0", "--json")
-    assert json.loads(told.stdout) == {"settled": False, "left": ["deduplicator: 1 unread; no deduplicator is running"]}
+    assert json.loads(told.stdout) == {"settled": False, "left": ["deduplicator: 1 unread; no deduplicator is running"], "parked": 0}
 
 
 async def test_wait_shows_on_a_terminal_what_it_waits_for(nous: Nous) -> None:
@@ -310,8 +310,10 @@ async def test_wait_shows_on_a_terminal_what_it_waits_for(nous: Nous) -> None:
 async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(nous: Nous) -> None:
     await nous("publish", FACT, "agent_id=a", "content=x")
     await nous("publish", "censor_triggered", "agent_id=a", "was_blocked=false", f"censor_id={ids.new()}")
-    assert (await nous("wait")).exit_code == 0
+    waited = await nous("wait")
+    assert (waited.exit_code, waited.stdout, waited.stderr) == (0, "", "everything is worked; 1 is parked: nous dead list\n")
     seen = await nous.json("status")
+    assert seen["verdict"] == {"tone": "bad", "title": "It needs a person"}
     by_name = {one["worker"]: one for one in seen["workers"]}
     escalator, deduplicator = by_name["censor_escalator"], by_name["deduplicator"]
     assert (seen["settled"], seen["outbox"], seen["unadjudicated"], seen["unsure"]) == (True, 0, 0, 0)
@@ -326,7 +328,8 @@ async def test_wait_ends_when_all_is_settled_and_what_is_parked_does_not_count(n
         "parked": 1,
     }
     assert (deduplicator["worker"], deduplicator["parked"], deduplicator["seen_s"] < 15) == ("deduplicator", 0, True)
-    heading, *rows = (await nous("status")).stdout.splitlines()
+    verdict, heading, *rows = (await nous("status")).stdout.splitlines()
+    assert (verdict, heading.split()[-1], rows[0].split()[-1]) == ("It needs a person", "replicas", "1")
     assert [line.split()[0] for line in [heading, *rows[: len(by_name)]]] == ["worker", *by_name]
 
 
@@ -359,7 +362,7 @@ async def test_the_archivist_is_shown_and_waited_for_only_while_one_runs(nous: N
     await redis.xadd("fact_confirmed", {"data": b"{}"})
     seen = await nous.json("status")
     assert (seen["settled"], seen["archivist"]["lag"], seen["archivist"]["is_alive"]) == (True, 1, False)
-    assert re.search(r"archivist +\(all streams\) +1 +0 +never", (await nous("status")).stdout)
+    assert re.search(r"archivist +\(all streams\) +1 +0 +none *\n", (await nous("status")).stdout)
     await redis.xgroup_create("fact_confirmed", "archivist", id="0")
     await redis.xreadgroup("archivist", "one", {"fact_confirmed": ">"})
     seen = await nous.json("status")
@@ -570,6 +573,7 @@ async def test_an_id_that_became_two_facts_means_the_one_that_bears_it_or_else_t
 
 # ── censors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+CENSOR = "c3c477aa-2b7d-43cd-9c46-51b8f833eb43"
 ADD = ("censor", "add", "--agent", "a", "--pattern", "rm -rf", "--reason", "it deletes", "--threshold", "2")
 
 
@@ -603,7 +607,7 @@ async def test_a_block_is_relaxed_to_a_warning_that_counts_anew(nous: Nous) -> N
         return str((await nous.json("censor", "list", "--agent", "a"))[0]["severity"])
 
     async def counted() -> str:
-        return " ".join((await nous("censor", "list")).stdout.splitlines()[1].split()[2:6])
+        return " ".join((await nous("censor", "list")).stdout.splitlines()[1].split("\t")[2:4])
 
     await fire()
     assert await counted() == "warn 1 of 2"
@@ -640,6 +644,17 @@ async def test_a_warning_blocks_after_the_usual_count_unless_another_is_given_an
     assert usual["escalation_threshold"] == DEFAULT_ESCALATION_THRESHOLD
     assert (await nous.json(*ADD))["escalation_threshold"] == 2
     assert f"[default: ({DEFAULT_ESCALATION_THRESHOLD})]" in (await nous("censor", "add", "--help")).stdout
+
+
+async def test_every_list_is_a_line_a_row_in_a_pipe_its_columns_apart_by_tabs(nous: Nous, redis: Redis) -> None:
+    await nous("censor", "add", "--agent", "a", "--pattern", "rm [x]", "--reason", "it  deletes", "--id", CENSOR)
+    await redis.xgroup_create("fact_learned", "theirs", id="0", mkstream=True)
+    assert (await nous("censor", "list")).stdout == (
+        "censor_id\tagent\tseverity\tfired\tfalse\twatches_for\tbecause\n" + f"{CENSOR}\ta\twarn\t0 of 5\t0\trm [x]\tit deletes\n"
+    )
+    assert (await nous("group", "list")).stdout.splitlines()[1].split("\t")[:2] == ["fact_learned", "theirs"]
+    assert (await nous("partition")).stdout.splitlines()[1].split("\t")[:2] == ["heart.facts", "1"]
+    assert (await nous("reembed")).stdout.splitlines()[1].split("\t")[::3] == ["zero", "in use"]
 
 
 async def test_a_censor_id_is_added_once(nous: Nous) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from redis.asyncio import Redis
+from sqlalchemy import text
 
 from events import FactLearned, MalformedEvent
 from nous import clock
@@ -179,9 +180,13 @@ async def test_what_is_dropped_is_kept_and_the_drop_can_be_undone_as_it_says(nou
     assert (await nous.json("dead", "show", "e-1"))["state"] == "worked again"
 
 
-async def test_what_has_no_body_left_cannot_be_retried_and_the_exit_code_says_so(nous: Nous, life: Life, redis: Redis) -> None:
+async def test_what_has_no_body_left_cannot_be_retried_and_the_exit_code_says_so(
+    nous: Nous, life: Life, redis: Redis, database: Database
+) -> None:
     await park(life, bad(1))
     await redis.flushall()
+    async with database.erase(["a"]) as db:
+        await db.execute(text("DELETE FROM bus.events"))
     result = await nous("dead", "retry", "--all")
     assert (result.exit_code, "neither in Redis nor in the archive" in result.stderr) == (1, True)
     assert "cannot be worked again" in (await nous("dead", "show", "e-1")).stdout

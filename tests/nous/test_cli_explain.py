@@ -244,6 +244,25 @@ async def test_an_event_that_is_in_no_archive_says_so_and_is_told_from_its_recei
 
 
 @pytest.mark.usefixtures("working")
+async def test_an_entry_id_means_the_event_that_came_as_it(nous: Nous, database: Database) -> None:
+    entry = f"{int(NOON.timestamp() * 1000)}-0"
+    kept = archive.Archived("a", "event-1", FactLearned.stream, b"1", b"not JSON", entry, NOON, NOON)
+    async with database.write(["a"]) as db:
+        await archive.insert(db, [kept])
+    assert (await nous.json("explain", entry))["event"]["event_id"] == "event-1"
+    async with database.write(["b"]) as db:
+        await archive.insert(db, [replace(kept, agent_id="b", stream="fact_stored")])
+    several = await nous("explain", "event", entry)
+    assert (several.exit_code, f"several events came as entry {entry}" in several.stderr) == (2, True)
+    assert (await nous("explain", f"{entry}1")).exit_code == 2
+
+
+async def test_the_id_of_a_session_is_answered_with_the_command_that_shows_it(nous: Nous) -> None:
+    await nous("session", "turn", "chat-1", "--agent", "a", "--user", "Hello")
+    result = await nous("explain", "chat-1")
+    assert (result.exit_code, "nous session show chat-1 --agent a shows it" in result.stderr) == (2, True)
+
+
 async def test_an_id_that_two_kinds_of_things_have_is_asked_back(nous: Nous) -> None:
     one = str(an_id())
     await decided(nous, decision_id=one, description="Take Postgres")

@@ -9,6 +9,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -70,7 +71,11 @@ async def test_up_says_where_it_runs_is_found_by_others_and_stops_on_ctrl_c(tmp_
         lines = await lines_until(up, "Running.")
         stack = embedded.find(tmp_path / "home")
         assert stack
-        assert lines[:2] == [f"Redis     {stack.redis_url}", f"Postgres  {stack.database_url}"]
+        secret = urlsplit(stack.database_url).password or ""
+        shown = stack.database_url.replace(f":{secret}@", "@")
+        assert lines[0] == f"Redis     {stack.redis_url}"
+        assert lines[1] == f"Postgres  {shown}  (the whole URL, with its password, is in {stack.home / 'stack.json'})"
+        assert secret not in "".join(lines)
         assert lines[3].startswith("page      http://127.0.0.1:")
         async with httpx.AsyncClient() as client:
             assert "<h2>Workers</h2>" in (await client.get(lines[3].split()[1])).text

@@ -48,6 +48,21 @@ async def test_a_turn_is_reported_and_says_where_the_session_stands(nous: Nous) 
     assert (told["session"]["tools"], told["session"]["frame_used"]) == (["search", "read"], "conversation")
 
 
+@pytest.mark.usefixtures("working")
+async def test_a_session_is_shown_with_how_its_episode_stands_and_what_was_learned(nous: Nous) -> None:
+    said = "I moved to Oslo last week and look for a good school there for my daughter."
+    await nous("session", "turn", "chat", "--agent", "a", "--user", said, "--assistant", "Let us look at the schools of Oslo.")
+    await nous("session", "turn", "chat", "--agent", "a", "--user", "She likes maths.", "--assistant", "Noted.")
+    await nous("session", "end", "chat", "--agent", "a", "--reflection", "Ask for the age first.")
+    await nous("wait")
+    told = await nous.json("session", "show", "chat", "--agent", "a")
+    shown = " ".join((await nous("session", "show", "chat", "--agent", "a")).stdout.split())
+    assert f"episode {told['episode']['episode_id']}: summarised, success" in shown
+    assert f"title: {' '.join(told['episode']['title'].split())}" in shown
+    assert "summary: " in shown
+    assert "learned: Ask for the age first." in shown
+
+
 async def test_a_turn_with_an_id_of_its_own_counts_once(nous: Nous) -> None:
     for _ in range(2):
         told = await nous.json(*TURN, "--assistant", "Hi!", "--id", "1", "--at", "2026-03-01T12:00Z")

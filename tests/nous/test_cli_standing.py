@@ -126,6 +126,28 @@ async def test_what_had_not_been_merged_yet_is_known_as_two_facts_with_a_wording
     assert await nous.json("facts", "--known-at", before) == told
 
 
+@pytest.mark.usefixtures("working")
+async def test_a_time_before_everything_says_when_the_first_was_recorded_or_became_true(nous: Nous) -> None:
+    await learned(nous, (OSLO, 3), (AGAIN, 4))
+    (fact,) = await nous.json("facts")
+    recorded = fact["created_at"][:16].replace("T", " ")
+    known = (await nous("facts", "--known-at", "2026-01-01T00:00Z")).stdout
+    assert known == f"No facts, as recorded by 2026-01-01 00:00 UTC. The first was recorded on {recorded} UTC.\n"
+    true = (await nous("facts", "--as-of", "2026-01-01T00:00Z")).stdout
+    assert true == "No facts that were true on 2026-01-01 00:00 UTC. The first is true since 2026-03-03 00:00 UTC.\n"
+    assert "The first" not in (await nous("facts", "--agent", "nobody", "--as-of", "2026-01-01T00:00Z")).stdout
+
+
+@pytest.mark.usefixtures("working")
+async def test_a_story_is_in_the_order_of_working_and_says_when_what_was_claimed(nous: Nous) -> None:
+    told = await learned(nous, (OSLO, 3), (AGAIN, 2))
+    story = (await nous("explain", "fact", told[OSLO])).stdout
+    heads = re.findall(r"^ ?\d+  (\S+ \S+)  (\w+)  \(claimed (\S+) 00:00\)", story, re.MULTILINE)
+    assert [at for at, _, _ in heads] == sorted(at for at, _, _ in heads)
+    assert {"2026-03-02", "2026-03-03"} == {claimed for _, _, claimed in heads}
+    assert {at[:10] for at, _, _ in heads}.isdisjoint({"2026-03-02", "2026-03-03"})
+
+
 async def test_a_date_alone_is_its_midnight_in_utc_and_says_so(nous: Nous) -> None:
     result = await nous("facts", "--as-of", "2026-03-01")
     assert (result.exit_code, result.stdout) == (0, "No facts that were true on 2026-03-01 00:00 UTC.\n")

@@ -79,7 +79,7 @@ async def test_a_pipe_gets_a_plain_block_a_look(env: dict[str, str]) -> None:
         again = await process.stdout.readuntil(b"\n\n")
         heading, columns, *rows = block.decode().strip().splitlines()
         assert re.fullmatch(r"\d{4}-\d\d-\d\d [\d:]{8} UTC · It needs a person · outbox 0 · for the mind 0", heading)
-        assert columns.split() == ["worker", "lag", "pending", "/s", "retrying", "parked", "oldest", "seen"]
+        assert columns.split() == ["worker", "lag", "pending", "/s", "retrying", "parked", "oldest", "replicas"]
         assert {row.split()[0] for row in rows} >= set(workers.table())
         assert b"\x1b" not in block + again
         assert await ended(process) == (0, "")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,11 +20,12 @@ from nous.called import command
 from nous.cli import page
 from nous.settings import Settings
 from nous.web import charts, glance
-from store import receipts, similarities, spending
+from store import archive, receipts, similarities, spending
 from store.database import Database
 from store.spending import Spent
 from tests.conftest import until
 from tests.factories import NOON, a_fact, a_receipt, an_id
+from tests.nous.conftest import Nous
 from tests.nous.web import PATHS, Web, park, served, store
 from tests.system.proxy import Cable
 from workers.runtime import streams
@@ -50,6 +52,21 @@ async def test_the_first_page_says_what_is_wrong_and_which_command_mends_it(web:
     assert "2 parked by deduplicator" in page
     assert "dead retry --all --worker deduplicator" in page
     assert "No worker is running" in page
+
+
+async def test_the_page_and_the_commands_come_to_one_verdict(web: Web, kit: Kit, nous: Nous) -> None:
+    await park(kit, web.site, [BAD])
+    title = (await web.client.get("/?format=json")).json()["verdict"]["title"]
+    assert (await nous("status")).stdout.splitlines()[0] == title == (await nous.json("status"))["verdict"]["title"]
+
+
+async def test_what_names_nobody_is_no_agent_but_an_event(web: Web, kit: Kit, nous: Nous, database: Database, tmp_path: Path) -> None:
+    await park(kit, web.site, [BAD, UNREADABLE])
+    assert (await web.client.get("/?format=json")).json()["totals"]["agents"] == 1
+    async with database.overview() as db:
+        assert (await receipts.agents(db), await archive.agents(db)) == (["a"], ["", "a"])
+    told = await nous.json("export", str(tmp_path / "all.jsonl"))
+    assert (told["events"], told["agents"]) == (2, 1)
 
 
 @pytest.mark.usefixtures("working")

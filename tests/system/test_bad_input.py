@@ -27,7 +27,7 @@ def fact(**over: object) -> bytes:
 PARKED: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"{never closed", "not JSON"),
     "a list": (b"[1, 2]", "JSON list"),
-    "not UTF-8": (b'{"content": "\xff"}', "not UTF-8"),
+    "not UTF-8": (b'{"content": "\xff"}', "is no text"),
     "nested a hundred thousand deep": (b"[" * 100_000, "nested too deeply"),
     "no content": (fact(), "content: field required"),
     "content that is a number": (fact(content=7), "valid string"),
@@ -36,7 +36,7 @@ PARKED: dict[str, tuple[bytes, str]] = {
     "no agent": (body(fact_id=str(uuid.uuid4()), content="x"), "agent_id: field required"),
     "an empty agent": (fact(content="x", agent_id=""), "agent_id"),
     "an agent of 129 characters": (fact(content="x", agent_id="a" * 129), "at most 128 characters"),
-    "a fact_id that is none": (fact(content="x", fact_id="seven"), "valid uuid"),
+    "a fact_id that is none": (fact(content="x", fact_id="seven"), "is no UUID"),
     "confidence of 2": (fact(content="x", confidence=2), "less than or equal to 1"),
     "confidence that is not a number": (
         b'{"fact_id": "%s", "agent_id": "a", "content": "x", "confidence": NaN}' % uuid.uuid4().hex.encode(),

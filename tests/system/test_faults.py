@@ -94,19 +94,19 @@ async def test_a_stop_finishes_what_is_in_flight_and_exits_cleanly(replica: Repl
 
 
 async def test_a_replica_that_was_frozen_adds_nothing_when_it_wakes(replica: Replicas, redis: Redis, database: Database) -> None:
-    frozen = replica(page=100, claim_after_s=1, time_limit_s=5)
-    await publish(redis, many(1_000))
+    frozen = replica(page=50, claim_after_s=1, time_limit_s=10)
+    await publish(redis, many(400))
     await until(lambda: receipts(database), what="the first receipt")
     os.kill(frozen.pid, signal.SIGSTOP)
-    replica(page=100, claim_after_s=1, time_limit_s=5)
+    replica(page=50, claim_after_s=1, time_limit_s=10)
     await settled(redis, database)
-    assert len(await receipts(database)) == 1_000
+    assert len(await receipts(database)) == 400
     os.kill(frozen.pid, signal.SIGCONT)
     await publish(redis, [a_fact("one more after it woke")])
     await settled(redis, database)
     assert stopped(frozen) == 0
-    assert len(await receipts(database)) == 1_001
-    assert (await rows(database, "SELECT count(*) AS n FROM heart.fact_mentions"))[0].n == 1_001
+    assert len(await receipts(database)) == 401
+    assert (await rows(database, "SELECT count(*) AS n FROM heart.fact_mentions"))[0].n == 401
     assert await parked(redis) == []
 
 

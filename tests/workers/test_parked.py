@@ -130,24 +130,24 @@ async def test_what_its_worker_gives_up_again_is_one_more_time_and_not_two(ward:
 
 
 async def test_two_people_at_once_have_one_effect(ward: Ward) -> None:
-    await ward.park(*facts(*map(str, range(30))))
+    await ward.park(*facts(*map(str, range(10))))
     seen = await ward.listed()
     one, other = await asyncio.gather(ward.retry(seen), ward.retry(seen))
-    assert (len(one.done) + len(other.done), len(one.changed) + len(other.changed)) == (30, 30)
+    assert (len(one.done) + len(other.done), len(one.changed) + len(other.changed)) == (10, 10)
     await ward.bench.work_alone()
-    assert len((await ward.retry(seen)).changed) == 30, "what was seen before it was settled is left alone"
-    assert [one.confirmation_count for one in await ward.bench.facts()] == [0] * 30
+    assert len((await ward.retry(seen)).changed) == 10, "what was seen before it was settled is left alone"
+    assert [one.confirmation_count for one in await ward.bench.facts()] == [0] * 10
 
 
 async def test_one_retried_as_another_drops_it_is_either_worked_or_dropped(ward: Ward) -> None:
-    await ward.park(*facts(*map(str, range(20))))
+    await ward.park(*facts(*map(str, range(8))))
     seen = await ward.listed()
     retried, dropped = await asyncio.gather(ward.retry(seen), ward.drop(seen[::-1]))
     await ward.bench.work_alone()
     outcomes = [one.outcome for one in (await ward.receipts()).values()]
     assert outcomes.count("dropped") == len(dropped.done)
     assert outcomes.count("stored") == len([one for one in retried.done if one not in dropped.done])
-    assert (len(outcomes), await ward.counted()) == (20, 0)
+    assert (len(outcomes), await ward.counted()) == (8, 0)
 
 
 async def test_a_crash_before_the_entries_go_leaves_what_no_list_shows_and_tidy_removes(
