@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import count
@@ -22,6 +22,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+import uvloop
 from redis.asyncio import Redis
 
 from nous import embedded
@@ -39,6 +40,11 @@ MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 << 30
 LOOK_EVERY_S = 0.02
 _numbers = count(1)
+
+
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop that `nous up` and `nous work` run on."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture(scope="session")

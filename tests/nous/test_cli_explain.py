@@ -243,7 +243,6 @@ async def test_an_event_that_is_in_no_archive_says_so_and_is_told_from_its_recei
 # ── which is meant ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.usefixtures("working")
 async def test_an_entry_id_means_the_event_that_came_as_it(nous: Nous, database: Database) -> None:
     entry = f"{int(NOON.timestamp() * 1000)}-0"
     kept = archive.Archived("a", "event-1", FactLearned.stream, b"1", b"not JSON", entry, NOON, NOON)
@@ -263,6 +262,7 @@ async def test_the_id_of_a_session_is_answered_with_the_command_that_shows_it(no
     assert (result.exit_code, "nous session show chat-1 --agent a shows it" in result.stderr) == (2, True)
 
 
+@pytest.mark.usefixtures("working")
 async def test_an_id_that_two_kinds_of_things_have_is_asked_back(nous: Nous) -> None:
     one = str(an_id())
     await decided(nous, decision_id=one, description="Take Postgres")
