@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import count
@@ -41,10 +41,7 @@ MEMORY_NEEDED = 4 << 30
 LOOK_EVERY_S = 0.02
 _numbers = count(1)
 
-
-def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """The loop that `nous up` and `nous work` run on."""
-    return {"uvloop": uvloop.new_event_loop}
+asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # `nous up` and `nous work` run on it too
 
 
 @pytest.fixture(scope="session")

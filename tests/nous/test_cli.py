@@ -23,6 +23,7 @@ from store.censors import DEFAULT_ESCALATION_THRESHOLD
 from store.database import Database
 from tests.conftest import until
 from tests.nous.conftest import Nous
+from workers.runtime import streams
 from workers.runtime.app import Process
 from workers.runtime.look import silent_after_s
 from workers.runtime.worker import Kit
@@ -390,9 +391,8 @@ async def test_status_says_what_a_silent_replica_holds_and_when_another_takes_it
     await redis.xgroup_create(FACT, "deduplicator", id="0")
     await redis.xreadgroup("deduplicator", "gone", {FACT: ">"})
     assert "silent" not in (await nous("status")).stdout
-    await redis.xreadgroup("deduplicator", "here", {FACT: ">"})
     await asyncio.sleep(5.2)
-    await redis.xreadgroup("deduplicator", "here", {FACT: ">"})
+    await streams.speak(redis, "deduplicator", "here", FACT)
     shown = (await nous("status", NOUS_CLAIM_AFTER_S="6")).stdout
     assert re.search(r"deduplicator: 1 held by a replica that is silent; taken over by another within [23] s", shown)
     assert "1 of them held by a replica that is silent" in (await nous("wait", "--timeout", "0", NOUS_CLAIM_AFTER_S="6")).stderr

@@ -53,8 +53,8 @@ class Archivist:
 
     async def read(self) -> None:
         """Keep the next page of every stream. Raises Outage."""
-        await self._ensure_groups()
         try:
+            await self._ensure_groups()
             found = await streams.read(self.redis, streams.ARCHIVIST, self.consumer, self.keys, count=self._page, block_ms=BLOCK_MS)
         except streams.GroupLost:
             self.has_groups = False
@@ -90,6 +90,7 @@ class Archivist:
         keys = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
         if not self.has_groups or len(keys) > len(self.keys):
             await streams.ensure_groups(self.redis, keys, streams.ARCHIVIST)
+        await streams.speak(self.redis, streams.ARCHIVIST, self.consumer, keys[0])
         self.keys, self.has_groups, self.looked_at = keys, True, time.monotonic()
 
     @property

@@ -32,6 +32,7 @@ POLLING_INTERVAL_MS = 1_000  # redis-py gives up a read after 5 s; latency does 
 RETRY_POLL_S = 1.0
 IDLE_POLL_S = 5.0  # while nothing was set aside lately: looking is most of what an idle worker costs (measured, docs/performance.md)
 WATCH_EVERY_S = 0.5
+SPOKEN_EVERY_S = 2.0
 RECLAIMS_PER_CLAIM_TIME = 4
 CONSUMERS_FORGOTTEN_EVERY = 100  # reclaim rounds
 
@@ -52,6 +53,7 @@ class Host:
         self.was_away = False
         self.was_reading = False
         self.keys: list[str] = []
+        self.spoke_at = float("-inf")
         self.looked_at = float("-inf")
         self.subscribers: dict[str, Any] = {}
         self.given_up_on: set[str] = set()
@@ -92,7 +94,15 @@ class Host:
             if not _is_consuming(subscriber):
                 await self._start_reading(subscriber)
         self.was_reading = True
+        await self._speak()
         await self._pause(WATCH_EVERY_S)
+
+    async def _speak(self) -> None:
+        """Now and then, so that who looks knows that this replica lives."""
+        if (now := asyncio.get_running_loop().time()) > self.spoke_at + SPOKEN_EVERY_S:
+            with suppress(streams.GroupLost):  # which the reading finds out too
+                await streams.speak(self.life.redis, self.life.worker.name, self.life.consumer, self.keys[0])
+            self.spoke_at = now
 
     async def _look_for_keys(self) -> None:
         """Now and then: somebody may spread the streams further at any time."""

@@ -163,6 +163,23 @@ async def read(redis: Redis, group: str, consumer: str, keys: Sequence[str], *, 
     return by_stream
 
 
+async def speak(redis: Redis, group: str, consumer: str, key: str) -> None:
+    """Say that this consumer lives: before 7.2 Redis knows of a read only if something was there to read. Raises Outage and GroupLost.
+
+    It asks for what is pending after the last id there can be, which is nothing.
+    """
+    async with reachable():
+        try:
+            await redis.xreadgroup(group, consumer, {key: _LAST_ID}, count=1)
+        except ResponseError as error:
+            if "NOGROUP" in str(error):
+                raise GroupLost from error
+            raise
+
+
+_LAST_ID = f"{2**64 - 1}-{2**64 - 2}"  # the one after it is how Redis itself writes ">"
+
+
 async def own_pending(redis: Redis, group: str, consumer: str, keys: Sequence[str], *, count: int) -> list[Entry]:
     """What was delivered to this consumer and is not acknowledged, up to `count` entries of each key. Raises Outage."""
     found: list[Entry] = []
