@@ -9,12 +9,13 @@ kit            what workers work with, on the zero-cost embedder
 """
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -41,7 +42,9 @@ MEMORY_NEEDED = 4 << 30
 LOOK_EVERY_S = 0.02
 _numbers = count(1)
 
-asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # `nous up` and `nous work` run on it too
+# As `nous up` and `nous work` do.
+asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+gc.set_threshold(20_000, *gc.get_threshold()[1:])
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +52,9 @@ def stack() -> Iterator[embedded.Stack]:
     """In memory where there is some to spare: a database for each test is made in 0.03 s there, in up to 0.5 s on a disk (measured)."""
     has_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > MEMORY_NEEDED
     folder = tempfile.TemporaryDirectory(prefix="nous-tests-", dir=MEMORY if has_memory else None)
-    with folder as home, _chosen_redis_server(), embedded.running(Path(home), durable=False) as running:
+    with folder as home, ExitStack() as ending:
+        with _chosen_redis_server():
+            running = ending.enter_context(embedded.running(Path(home), durable=False))
         yield running
 
 

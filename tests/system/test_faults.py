@@ -94,11 +94,11 @@ async def test_a_stop_finishes_what_is_in_flight_and_exits_cleanly(replica: Repl
 
 
 async def test_a_replica_that_was_frozen_adds_nothing_when_it_wakes(replica: Replicas, redis: Redis, database: Database) -> None:
-    frozen = replica(page=50, claim_after_s=1, time_limit_s=10)
+    frozen = replica(page=20, claim_after_s=1, time_limit_s=10)
     await publish(redis, many(400))
     await until(lambda: receipts(database), what="the first receipt")
     os.kill(frozen.pid, signal.SIGSTOP)
-    replica(page=50, claim_after_s=1, time_limit_s=10)
+    replica(page=20, claim_after_s=1, time_limit_s=10)
     await settled(redis, database)
     assert len(await receipts(database)) == 400
     os.kill(frozen.pid, signal.SIGCONT)
