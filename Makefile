@@ -14,9 +14,9 @@ up: $(READY)
 	$(BIN)/nous up
 
 # A file of tests at a time in a process more than there are cores, for a fifth of the time is spent waiting; each has a Postgres and a
-# Valkey of its own. The longest files come first, so that no process works one when the others are done.
+# Valkey of its own.
 test: $(READY)
-	$(BIN)/pytest tests/system tests --numprocesses=$$($(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))') --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=$$($(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))') --dist=loadfile --no-loadscope-reorder
 
 # The browser that tests/nous/test_web_browser.py drives. It is installed where there is none and Debian's packages are at hand.
 browser:
