@@ -49,7 +49,7 @@ def digest(body: bytes) -> bytes:
 
 async def insert(db: Write, rows: Sequence[Archived]) -> int:
     """Keep these, but for what was forgotten, and say how many were new."""
-    rows = await unforgotten(db, rows)
+    rows = await unforgotten(db, rows) if rows else []
     if not rows:
         return 0
     kept = await db.execute(_INSERT, many.packed({name: getattr(row, name) for name in _NAMES} for row in rows))
