@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from . import everybody, forgotten, many
+from . import called, everybody, forgotten, many
 from .database import Database, Read, Write
 from .forgotten import Arrival
 
@@ -107,7 +107,7 @@ async def held(db: Read, events: Collection[tuple[str, str]]) -> set[Key]:
             "SELECT DISTINCT e.agent_id, e.event_id, e.stream FROM unnest(CAST(:agents AS text[]), CAST(:events AS text[]))"
             " AS q(agent_id, event_id) JOIN bus.events e ON e.agent_id = q.agent_id AND e.event_id = q.event_id"
         ),
-        {"agents": [agent for agent, _ in events], "events": [event for _, event in events]},
+        many.apart(events, "agents", "events"),
     )
     return {(row.agent_id, row.event_id, row.stream) for row in rows}
 
@@ -117,18 +117,8 @@ async def named(db: Read, written: str, *, agent: str | None, limit: int) -> lis
 
     Needs an overview.
     """
-    found: list[Archived] = []
-    for how in ("event_id = :written", "starts_with(event_id, :written)"):
-        if not found:
-            rows = await db.execute(
-                text(
-                    f"SELECT {_COLUMNS} FROM bus.events WHERE {how}"
-                    " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, event_id, arrived_at LIMIT :limit"
-                ),
-                {"written": written, "agent": agent, "limit": limit},
-            )
-            found = [_archived(row) for row in rows]
-    return found
+    found = await called.rows(db, _COLUMNS, "bus.events", written, agent=agent, order="agent_id, event_id, arrived_at", limit=limit)
+    return [_archived(row) for row in found]
 
 
 async def come_as(db: Read, entry_id: str, at: datetime, *, agent: str | None, limit: int) -> list[Archived]:

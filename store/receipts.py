@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import everybody, many
+from . import called, everybody, many
 from .database import Read, Write
 
 Ending = Literal["done", "skip", "parked"]
@@ -151,18 +151,9 @@ async def events_named(db: Read, written: str, *, agent: str | None, limit: int)
 
     Needs an overview.
     """
-    found: list[Key] = []
-    for how in ("event_id = :written", "starts_with(event_id, :written)"):
-        if not found:
-            rows = await db.execute(
-                text(
-                    f"SELECT DISTINCT agent_id, event_id FROM bus.receipts WHERE {how}"
-                    " AND (CAST(:agent AS text) IS NULL OR agent_id = :agent) ORDER BY agent_id, event_id LIMIT :limit"
-                ),
-                {"written": written, "agent": agent, "limit": limit},
-            )
-            found = [(row.agent_id, row.event_id) for row in rows]
-    return found
+    columns = "DISTINCT agent_id, event_id"
+    found = await called.rows(db, columns, "bus.receipts", written, agent=agent, order="agent_id, event_id", limit=limit)
+    return [(row.agent_id, row.event_id) for row in found]
 
 
 async def beside(db: Read, agent: str, fact: UUID, *, limit: int) -> list[Receipt]:
