@@ -138,6 +138,8 @@ async def all_have_receipts(database: Database, expected: set[str]) -> bool:
 async def is_settled(kit: Kit, redis: Redis) -> bool:
     try:
         seen = await look(kit.settings, kit.database, redis)
-    except (Outage, Contended):
+    except (Outage, Contended) as error:
+        print(error)
         return False
+    print(seen.left())
     return all(one.is_through for one in seen.workers if one.worker in WORKERS) and not seen.outbox

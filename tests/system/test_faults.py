@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -250,6 +251,23 @@ async def test_a_stream_deleted_under_a_running_worker_is_created_again_and_says
         await publish(redis, [a_fact("said after everything was flushed")])
         await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE event_id LIKE '%flushed'"), what="the last event's receipt")
     assert [line["stream"] for line in lines if line["event"] == "group.lost"] == ["fact_learned", "fact_learned"]
+
+
+async def test_a_group_that_redis_loses_as_its_reader_starts_is_read_from_the_beginning(
+    process: Any, redis: Redis, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = streams.ensure_groups
+
+    async def lost_at_once(client: Redis, keys: Sequence[str], group: str) -> bool:
+        is_new = await made(client, keys, group)
+        if group == "deduplicator":
+            await client.xgroup_destroy("fact_learned", group)
+        return is_new
+
+    await publish(redis, [a_fact("said before")])
+    monkeypatch.setattr(streams, "ensure_groups", lost_at_once)
+    await process("deduplicator")
+    await until(lambda: rows(database, "SELECT 1 FROM bus.receipts WHERE event_id LIKE '%before'"), what="its receipt")
 
 
 async def test_what_a_crash_left_unpublished_is_published_by_the_sweep(

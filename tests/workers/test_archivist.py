@@ -1,5 +1,6 @@
 """The archivist keeps every event of every stream, raw and once; streams forget what everybody has passed, and nothing else."""
 
+import itertools
 import json
 import uuid
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 
 import events
 import workers
@@ -194,6 +196,53 @@ async def test_what_is_pending_is_not_trimmed_nor_anything_after_it(redis, ten):
     await read_by(redis, "deduplicator", 5, acknowledged=False)
     await retention.trim(redis, LISTENING, keep_s=0)
     assert await left(redis) == ten[3:]
+
+
+@pytest.mark.parametrize("lost_after", range(1, 6))
+async def test_nothing_is_trimmed_by_what_groups_had_read_before_redis_lost_its_last_second(redis, ten, monkeypatch, lost_after):
+    """After so many commands of the trimming Redis comes back with what it had synced: the entries, and groups that have read nothing."""
+    for group in ("deduplicator", streams.ARCHIVIST):
+        await read_by(redis, group, 10, acknowledged=False)
+    ask, ask_together, asked = redis.execute_command, Pipeline.execute, itertools.count(1)
+
+    async def lose() -> None:
+        if next(asked) != lost_after:
+            return
+        for group in ("deduplicator", streams.ARCHIVIST):
+            await ask("XGROUP DESTROY", "fact_learned", group)
+            await ask("XGROUP CREATE", "fact_learned", group, "0")
+
+    async def then_lost(*command: Any, **options: Any) -> Any:
+        answer = await ask(*command, **options)
+        await lose()
+        return answer
+
+    async def together_then_lost(pipeline: Any, **options: Any) -> Any:
+        answers = await ask_together(pipeline, **options)
+        await lose()
+        return answers
+
+    monkeypatch.setattr(redis, "execute_command", then_lost)
+    monkeypatch.setattr(Pipeline, "execute", together_then_lost)
+    await retention.trim(redis, LISTENING, keep_s=0)
+    monkeypatch.undo()
+    assert await left(redis) == ten
+
+
+async def test_ids_are_counted_and_compared_as_they_are_however_large(redis):
+    largest = 2**64 - 1
+    ids = [f"7-{2**53 - 1}", f"7-{2**53}", f"7-{2**53 + 1}", f"7-{largest}", "10-0"]
+    for entry_id in ids:
+        await send(redis, "fact_learned", body(), entry_id)
+    for group in ("deduplicator", streams.ARCHIVIST):
+        await streams.ensure_group(redis, "fact_learned", group)
+        await read_by(redis, group, 2)
+    await retention.trim(redis, LISTENING, keep_s=0)
+    assert (await left(redis))[-3:] == ids[2:]
+    for group in ("deduplicator", streams.ARCHIVIST):
+        await read_by(redis, group, 3)
+    await retention.trim(redis, LISTENING, keep_s=0)
+    assert await left(redis) == []
 
 
 async def test_a_worker_that_never_ran_holds_its_stream_and_is_named(redis, ten):

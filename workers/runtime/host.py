@@ -133,6 +133,7 @@ class Host:
         try:
             async with streams.reachable():
                 await self.broker.connect()
+                _begin_at_the_beginning(subscriber)
                 await subscriber.start()
                 if self.life.stopping.is_set():  # the stop came meanwhile, and found nothing to stop yet
                     await _stop_reading(subscriber)
@@ -267,6 +268,11 @@ def _read_together(subscriber: Any, life: Life, keys: Sequence[str]) -> None:
         return [(life.stream.encode(), sorted(entries, key=_age))] if entries else []
 
     subscriber._xreadgroup = read  # FastStream's own reads one stream
+
+
+def _begin_at_the_beginning(subscriber: Any) -> None:
+    """Redis may lose the group between our making it and FastStream's start, which makes one too: at the newest entry, unless told so."""
+    subscriber.last_id, subscriber.read_id = "0", ">"
 
 
 def _age(entry: tuple[bytes, Any]) -> tuple[int, int]:

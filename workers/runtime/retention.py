@@ -54,12 +54,10 @@ class Group:
 
 async def trim(redis: Redis, consumers: Mapping[str, Sequence[str]], *, keep_s: float) -> int:
     """Forget what every group has passed, but for the last `keep_s` seconds; how many entries. Raises Outage."""
-    keep_from = f"{max(int(await streams.time_ms(redis) - keep_s * 1000), 0)}-0"
-    gone = 0
-    for key in (await _keys(redis)).values():
-        passed = await streams.needed(redis, key) if key.length else {}
-        if key.length and passed.keys() >= set(_needing(partitions.stream_of(key.name), consumers)):
-            gone += await streams.trim(redis, key.name, before=min((*passed.values(), keep_from), key=_order))
+    spread, gone = await streams.spread(redis), 0
+    for stream in events.CATALOGUE:
+        for key in partitions.keys(stream, spread):
+            gone += await streams.trim(redis, key, needing=_needing(stream, consumers), keep_ms=int(keep_s * 1000))
     if gone:
         log.debug("streams.trimmed", entries=gone)
     return gone

@@ -350,10 +350,54 @@ async def oldest_pending(redis: Redis, groups: Sequence[tuple[str, str]]) -> dic
     return {where: _text(summary["min"]) for where, summary in told.items() if summary["min"]}
 
 
-async def trim(redis: Redis, key: str, *, before: str) -> int:
-    """Forget the entries of a key before this id, and say how many. Raises Outage."""
+async def trim(redis: Redis, key: str, *, needing: Iterable[str], keep_ms: int) -> int:
+    """Forget of a key what all its groups have read and acknowledged, but for the last `keep_ms`; how many entries.
+
+    Nothing while one of the groups `needing` it is not there. Looked at and trimmed in one step: Redis may be started again without its
+    last second between two, and what a group had read by the first look is unread by the second. Raises Outage.
+    """
     async with reachable():
-        return int(await redis.xtrim(key, minid=before, approximate=False))
+        return int(await redis.eval(_TRIM, 1, key, str(keep_ms), *needing))
+
+
+# Ids are compared as text, for a number in Lua is exact up to 2^53 only.
+_TRIM = """
+local function parts(id)
+    return string.match(id, '^(%d+)-(%d+)$')
+end
+local function is_less(one, other)
+    if #one ~= #other then return #one < #other end
+    return one < other
+end
+local function is_before(one, other)
+    local one_ms, one_seq = parts(one)
+    local other_ms, other_seq = parts(other)
+    if one_ms ~= other_ms then return is_less(one_ms, other_ms) end
+    return is_less(one_seq, other_seq)
+end
+local there = redis.pcall('XINFO', 'GROUPS', KEYS[1])
+if there.err then return 0 end
+local now = redis.call('TIME')
+local keep_from = string.format('%.0f-0', math.max(now[1] * 1000 + math.floor(now[2] / 1000) - ARGV[1], 0))
+local names, first = {}, keep_from
+for _, flat in ipairs(there) do
+    local group = {}
+    for i = 1, #flat, 2 do group[flat[i]] = flat[i + 1] end
+    names[group['name']] = true
+    local needs = group['last-delivered-id']
+    if group['pending'] > 0 then
+        needs = redis.call('XPENDING', KEYS[1], group['name'])[2]
+    else
+        local ms, seq = parts(needs)
+        if #seq < 16 then needs = string.format('%s-%.0f', ms, seq + 1) end
+    end
+    if is_before(needs, first) then first = needs end
+end
+for i = 2, #ARGV do
+    if not names[ARGV[i]] then return 0 end
+end
+return redis.call('XTRIM', KEYS[1], 'MINID', '=', first)
+"""
 
 
 async def time_ms(redis: Redis) -> int:
