@@ -22,7 +22,7 @@ from tests.system.replica import command
 AGENTS = 12
 WAVE = 240
 HELD_AFTER = 120  # texts that the new embedder gives vectors for before it falls silent
-PAGE = 16  # what a replica leaves is worked alone, one after another
+PAGE = 16
 
 
 class SlowServer(EmbeddingsServer):

@@ -121,16 +121,45 @@ async def test_one_that_waits_for_what_may_never_come_is_looked_at_as_often_as_a
     assert parked[b"reason"] == b"its other half is missing (after 3 attempts)"
 
 
-async def test_a_failing_page_counts_for_nobody_and_only_the_one_at_fault_pays_alone(actor: Actor) -> None:
-    actor.raises = {"bad": ValueError("cannot")}
-    await actor.life.work(await actor.publish("good", "bad", "fine"))
-    assert [(row.event_id, row.attempts) for row in await actor.rows()] == [("bad", 0), ("fine", 0), ("good", 0)]
-    for _ in range(3):
-        await actor.alone.work_one()
-    assert await actor.endings() == {"good": "done", "fine": "done"}
-    (row,) = await actor.rows()
-    assert (row.event_id, row.attempts, row.reason) == ("bad", 1, "ValueError: cannot")
-    assert all(len(page) == 1 for page in actor.pages[1:]), "after the page each is worked alone"
+@pytest.mark.parametrize("fails_in", ["think", "write"])
+async def test_a_failing_page_is_worked_in_halves_and_only_the_one_at_fault_is_set_aside(actor: Actor, fails_in: str) -> None:
+    names = [f"event {number}" for number in range(20)]
+    bad = {"event 7", "event 12"}
+    thought: list[int] = []
+
+    async def think(events: Sequence[FactLearned]) -> None:
+        thought.append(len(events))
+        if bad & {event.content for event in events}:
+            raise ValueError("cannot")
+
+    if fails_in == "think":
+        actor.thinks = think
+    else:
+        actor.raises = {name: ValueError("cannot") for name in bad}
+    await actor.life.work(await actor.publish(*names))
+    assert [(row.event_id, row.attempts, row.reason) for row in await actor.rows()] == [
+        ("event 12", 0, "ValueError: cannot"),
+        ("event 7", 0, "ValueError: cannot"),
+    ]
+    assert await actor.endings() == {name: "done" for name in names if name not in bad}
+    tried = thought if fails_in == "think" else [len(page) for page in actor.pages]
+    assert len(tried) < 20, "far fewer than one by one"
+    assert await actor.alone.work_one()
+    assert sorted(row.attempts for row in await actor.rows()) == [0, 1]
+
+
+async def test_a_page_that_takes_too_long_is_not_tried_in_halves_which_would_take_as_long_each(actor: Actor, kit: Kit) -> None:
+    actor.life.kit = replace(kit, settings=kit.settings.model_copy(update={"time_limit_s": 0.05}))
+    tried: list[int] = []
+
+    async def hang(events: Sequence[FactLearned]) -> None:
+        tried.append(len(events))
+        await asyncio.Event().wait()
+
+    actor.thinks = hang
+    await actor.life.work(await actor.publish("slow", "slower"))
+    assert tried == [2]
+    assert [row.event_id for row in await actor.rows()] == ["slow", "slower"]
 
 
 async def test_the_wait_between_attempts_grows_and_after_the_last_it_is_parked_with_its_error(actor: Actor) -> None:
@@ -249,16 +278,23 @@ async def test_an_entry_id_of_the_future_dates_nothing_later_than_the_readers_ti
     assert delivery.event.occurred_at <= clock.now() + timedelta(minutes=5)
 
 
-async def test_a_taken_over_entry_is_worked_alone_and_one_still_in_flight_here_is_not_taken_over(actor: Actor) -> None:
-    mine, *_ = entries = await actor.publish("mine", "left behind")
+async def test_what_a_dead_replica_left_is_a_page_again_and_what_is_left_again_is_worked_alone(actor: Actor) -> None:
+    mine, *others = await actor.publish("mine", "left behind", "left too")
     actor.life.in_flight[mine.entry_id] += 1
 
-    async def taken() -> int:
+    async def taken() -> list[Entry] | None:
         return await actor.alone.take_over()
 
-    assert await until(taken, what="idle entries") == len(entries)
+    assert await until(taken, what="idle entries") == others
+    assert await actor.rows() == [], "nobody is suspected yet"
+    await actor.life.work(others[1:])
+
+    async def nobody_left_to_work() -> bool:
+        return await actor.alone.take_over() == []
+
+    await until(nobody_left_to_work, what="an entry that is left again")
     assert [(row.event_id, row.reason) for row in await actor.rows()] == [("left behind", "its replica died while it was being worked")]
-    assert await actor.pending() == 1
+    assert await actor.pending() == 1, "its own"
 
 
 async def test_a_settled_event_is_never_parked_however_often_it_was_taken(actor: Actor) -> None:

@@ -1,6 +1,7 @@
-"""Working alone: whatever failed, or was left by a dead replica, is worked one at a time, so that only the event at fault pays.
+"""Working alone: what failed, or was left by a second dead replica, is worked one at a time, so that only the event at fault pays.
 
-left pending by a dead replica ─▶ a row of bus.retries, acknowledged
+left pending by a dead replica ─┬─ for the first time ─▶ a page again
+                                └─ again ─────────────▶ a row of bus.retries, acknowledged
 what waited together for a mind ─▶ a page again, when it is due
 a row that is due ─▶ taken: its attempt counted and its lease committed ─▶ worked ─┬─ ended ──▶ the row goes
                                                                                  ├─ failed ─▶ due later, or parked
@@ -27,6 +28,8 @@ from .record import Delivery, Ended
 from .streams import Entry
 from .worker import GiveUp, RetryLater
 
+TAKEN_OVER_ONCE = 2  # deliveries of an entry, as Redis counts them: the first, and that to who took it over
+
 
 class Alone:
     """Works single deliveries of one worker in one process, one after another."""
@@ -38,19 +41,28 @@ class Alone:
         self.settings = life.kit.settings
         self.log = life.log
 
-    async def take_over(self) -> int:
-        """Set aside what a dead replica left pending; returns how many entries. Raises Outage and Contended."""
+    async def take_over(self) -> list[Entry] | None:
+        """What a dead replica left pending, to be worked as a page; None when nobody left anything. Raises Outage and Contended.
+
+        What was left a second time is set aside: one of it may kill whoever works it.
+        """
         redis, stream, group = self.life.redis, self.life.stream, self.worker.name
         idle_ms = int(self.settings.claim_after_s * 1000)
-        entries = await streams.claim(redis, stream, group, self.life.consumer, idle_ms=idle_ms, count=self.settings.page)
-        if entries:
-            await self._set_aside([entry for entry in entries if entry.entry_id not in self.life.in_flight])
-        return len(entries)
+        claimed = await streams.claim(redis, stream, group, self.life.consumer, idle_ms=idle_ms, count=self.settings.page)
+        if not claimed:
+            return None
+        left = [entry for entry in claimed if entry.entry_id not in self.life.in_flight]
+        times = await streams.times_delivered(redis, stream, group, [entry.entry_id for entry in left])
+        suspect = [entry for entry in left if times.get(entry.entry_id, 0) > TAKEN_OVER_ONCE]
+        if left:
+            then = f"{len(suspect):,} of them, left before, are each worked alone" if suspect else "worked as a page once more"
+            self.log.warning("replica.lost", entries=len(left), idle_s=self.settings.claim_after_s, next=then)
+        await self._set_aside(suspect)
+        return [entry for entry in left if entry not in suspect]
 
     async def _set_aside(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
-        self.log.warning("replica.lost", entries=len(entries), idle_s=self.settings.claim_after_s, next="each is worked alone")
         deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
         for entry, error in malformed:
             await self.life.parking.malformed(entry, error)

@@ -3,7 +3,7 @@
 the keys of its stream ─▶ FastStream subscriber ─▶ accept ─▶ pages in flight (bounded) ─▶ Life.work
                             one for all keys of one server; one for each key of a cluster, where they are on several
 watch      a lost group is created again and read from the beginning, receipts make that harmless; new partitions are read too
-reclaim    what a dead replica left pending is set aside
+reclaim    what a dead replica left pending is worked too, and alone if it is left again
 retry      what is set aside is worked alone, when it is due
 resume     what waits for a mind is worked in pages, when it is due
 """
@@ -85,7 +85,7 @@ class Host:
         except Misconfigured as error:
             self.fail(error)
         except Exception:
-            self.life.log.exception("page.failed", entries=len(entries), next="left pending; each is worked alone after the claim time")
+            self.life.log.exception("page.failed", entries=len(entries), next="left pending, and taken up again after the claim time")
 
     async def watch(self) -> None:
         """Read every key of the stream, and start again when FastStream has stopped because a group was lost."""
@@ -144,8 +144,8 @@ class Host:
         """Take over what dead replicas left."""
         try:
             await self._let_the_living_speak()
-            while await self.alone.take_over():
-                pass
+            while (left := await self.alone.take_over()) is not None:
+                await self.accept(left)
             if self.rounds % CONSUMERS_FORGOTTEN_EVERY == 0:
                 await streams.forget_dead_consumers(self.life.redis, self.life.stream, self.life.worker.name)
         except Outage:

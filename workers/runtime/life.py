@@ -6,8 +6,8 @@
                  │            └─ has its receipt: acknowledged
                  └─ malformed: parked
 
-A page is worked as one and written in a few transactions; whatever goes wrong with it is worked alone afterwards (alone.py), where
-only the event at fault pays for it. While something outside is away the page waits where it is, uncounted.
+A page is worked as one and written in a few transactions. Where it fails it is worked in halves, and those in halves, until the event at
+fault is alone: it alone is set aside, and pays for it (alone.py). While something outside is away the page waits where it is, uncounted.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from redis.asyncio import Redis
@@ -40,6 +40,8 @@ EVENTS_PER_TRANSACTION = 128  # one for all gives replicas nothing to do side by
 CONTENDED_TRIES = 10
 BYTES_PER_THOUGHT = 512 * 1024
 STIRRED_S = 20.0
+
+J = TypeVar("J")
 
 log = structlog.get_logger()
 
@@ -91,6 +93,7 @@ class Life:
         return [delivery for delivery in deliveries if first[delivery.key] is delivery and delivery.key not in settled]
 
     async def _thought(self, deliveries: Sequence[Delivery], failed: list[tuple[Delivery, str]]) -> list[tuple[Delivery, Any]]:
+        """Each with its thought, but for those at fault, which are added to `failed`."""
         if not deliveries:
             return []
         try:
@@ -98,25 +101,32 @@ class Life:
         except (Outage, Contended, Misconfigured):
             raise
         except Exception as error:
-            failed += [(delivery, record.why(error)) for delivery in deliveries]
-            return []
+            if _is_whole_fault(deliveries, error):
+                failed += [(delivery, record.why(error)) for delivery in deliveries]
+                return []
+        return [job for half in _halves(deliveries) for job in await self._thought(half, failed)]
 
     async def _written(self, jobs: Sequence[tuple[Delivery, Any]], failed: list[tuple[Delivery, str]], *, since: float) -> list[Ended]:
         """The groups side by side: while Postgres works on one, the next is thought through."""
-        groups = _by_agent(jobs)
+        writing = [self._wrote(group, failed, since=since) for group in _by_agent(jobs)]
         ended: list[Ended] = []
-        writing = [self.write(group, since=since) for group in groups]
-        for group, wrote in zip(groups, await asyncio.gather(*writing, return_exceptions=True), strict=True):
-            match wrote:
-                case list():
-                    ended += wrote
-                case Outage() | Misconfigured():
-                    raise wrote
-                case Exception():
-                    failed += [(delivery, record.why(wrote)) for delivery, _ in group]
-                case _:
-                    raise wrote
+        for wrote in await asyncio.gather(*writing, return_exceptions=True):
+            if isinstance(wrote, BaseException):
+                raise wrote
+            ended += wrote
         return ended
+
+    async def _wrote(self, group: Sequence[tuple[Delivery, Any]], failed: list[tuple[Delivery, str]], *, since: float) -> list[Ended]:
+        """How a group ended, but for those at fault, which are added to `failed`."""
+        try:
+            return await self.write(group, since=since)
+        except (Outage, Misconfigured):
+            raise
+        except Exception as error:
+            if _is_whole_fault(group, error):
+                failed += [(delivery, record.why(error)) for delivery, _ in group]
+                return []
+        return [one for half in _halves(group) for one in await self._wrote(half, failed, since=since)]
 
     async def set_aside(self, failed: Sequence[tuple[Delivery, str]], *, since: float) -> None:
         """Each of these, taken up at `since` (time.monotonic), is worked alone next; what it costs then, it costs itself."""
@@ -235,6 +245,16 @@ class Life:
 
     async def _through_outages(self, step: Callable[[], Awaitable[None]]) -> bool:
         return await through_outages(step, stopping=self.stopping, log=self.log)
+
+
+def _is_whole_fault(ones: Sequence[object], error: Exception) -> bool:
+    """Whether halves would tell no more: it is one alone, or it took too long, which the halves would do again one after another."""
+    return len(ones) == 1 or isinstance(error, TimeoutError)
+
+
+def _halves(ones: Sequence[J]) -> tuple[Sequence[J], Sequence[J]]:
+    """The first half and the other, in order."""
+    return ones[: len(ones) // 2], ones[len(ones) // 2 :]
 
 
 def _by_agent(jobs: Sequence[tuple[Delivery, Any]]) -> list[list[tuple[Delivery, Any]]]:

@@ -234,6 +234,18 @@ async def _claim(redis: Redis, key: str, group: str, consumer: str, idle_ms: int
     return claimed
 
 
+async def times_delivered(redis: Redis, stream: str, group: str, entry_ids: Sequence[str]) -> dict[str, int]:
+    """How often each of these pending entries was handed to a replica; none of what is not pending. Raises Outage."""
+    found: dict[str, int] = {}
+    for key, ids in _by_key(stream, entry_ids).items():
+        async with reachable(), redis.pipeline(transaction=False) as pipeline:
+            for entry_id in ids:
+                pipeline.xpending_range(key, group, min=entry_id, max=entry_id, count=1)
+            told = await pipeline.execute()
+        found |= {partitions.named(key, _text(one["message_id"])): int(one["times_delivered"]) for some in told for one in some}
+    return found
+
+
 async def renew(redis: Redis, stream: str, group: str, consumer: str, entry_ids: Sequence[str]) -> None:
     """These are still being worked: their idle time starts anew, their delivery count stays. Raises Outage."""
     for key, ids in _by_key(stream, entry_ids).items():
