@@ -201,7 +201,7 @@ async def _relax(db: Write, told: CensorRelaxed, _table: str, _vector: Vector | 
     if before.severity != "block":
         raise UserMistake(_why_not(before.severity, told.censor_id))
     after = replace(before, severity="warn", counted_from=before.activation_count, relaxed_at=told.occurred_at, relaxed_reason=told.reason)
-    await censors.update(db, after)
+    await censors.update(db, [after])
     return Decided("relaxed", after.censor_id, {"before": _standing_of(before), "after": _standing_of(after)}, after=after)
 
 

@@ -1,5 +1,6 @@
 """Censors: warnings and blocks, and the counts that harden them."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from . import many
 from .database import Read, Write
 
 DEFAULT_ESCALATION_THRESHOLD = 5
@@ -31,19 +33,28 @@ class Censor:
     created_at: datetime
 
 
-_NAMES = tuple(Censor.__dataclass_fields__)
+Key = tuple[str, UUID]
+"""(agent_id, censor_id): no agent can take another's id."""
+
+_NAMES = many.columns(Censor)
 _COLUMNS = ", ".join(_NAMES)
+_BY_KEY = text(many.reading("heart.censors", _NAMES, key="censor_id"))
+_CHANGING = ("severity", "activation_count", "counted_from", "false_positive_count", "last_activated", "relaxed_at", "relaxed_reason")
+_UPDATE = text(
+    f"UPDATE heart.censors c SET {', '.join(f'{name} = q.{name}' for name in _CHANGING)} FROM {many.these('heart.censors')}"
+    " WHERE c.agent_id = q.agent_id AND c.censor_id = q.censor_id"
+)
+
+
+async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Censor]:
+    """The censors of these keys; a key that is not there is left out."""
+    rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
+    return {(one.agent_id, one.censor_id): one for one in map(_censor, rows)}
 
 
 async def get(db: Read, agent: str, censor: UUID) -> Censor | None:
     """The agent's censor; None when it has none of that id, whoever else may."""
-    row = (
-        await db.execute(
-            text(f"SELECT {_COLUMNS} FROM heart.censors WHERE agent_id = :agent AND censor_id = :censor"),
-            {"agent": agent, "censor": censor},
-        )
-    ).one_or_none()
-    return _censor(row) if row else None
+    return (await by_key(db, [(agent, censor)])).get((agent, censor))
 
 
 async def insert(db: Write, censor: Censor) -> bool:
@@ -57,16 +68,10 @@ async def insert(db: Write, censor: Censor) -> bool:
     return added.one_or_none() is not None
 
 
-async def update(db: Write, censor: Censor) -> None:
-    """Write a censor's severity, counts and times."""
-    await db.execute(
-        text(
-            "UPDATE heart.censors SET severity = :severity, activation_count = :activation_count, counted_from = :counted_from,"
-            " false_positive_count = :false_positive_count, last_activated = :last_activated, relaxed_at = :relaxed_at,"
-            " relaxed_reason = :relaxed_reason WHERE agent_id = :agent_id AND censor_id = :censor_id"
-        ),
-        vars(censor),
-    )
+async def update(db: Write, changed: Sequence[Censor]) -> None:
+    """Write the severity, counts and times of these."""
+    if changed:
+        await db.execute(_UPDATE, many.packed(map(vars, changed)))
 
 
 async def listed(db: Read, *, agent: str | None) -> list[Censor]:

@@ -61,10 +61,11 @@ UNFIT_STATES = {"42P01", "42703", "3F000", "22023", "42704"}  # a table, column,
 NOT_A_MEMBER = "42501"
 REFUSED_STATES = {"3D000", "28P01", "28000"}  # no such database, wrong password, no such login
 
-_BEGIN = text(
+_ADMITTING = (
     "SELECT set_config('role', :role, true), set_config('nous.agents', CAST(CAST(:agents AS text[]) AS text), true),"
     " set_config('transaction_read_only', CASE WHEN :read_only THEN 'on' ELSE current_setting('transaction_read_only') END, true)"
 )
+_BEGIN = text(_ADMITTING)
 _TRANSACTION_TIMEOUT = (  # Postgres 17 and newer know it
     f"SELECT set_config('transaction_timeout', '{TRANSACTION_TIMEOUT_MS}', false)"
     " WHERE current_setting('server_version_num')::int >= 170000"
@@ -73,10 +74,12 @@ _UNHURRIED = text(  # its statements are bounded as ever; there are as many as a
     "SELECT set_config('transaction_timeout', '0', true) WHERE current_setting('server_version_num')::int >= 170000"
 )
 _SWITCH_KEY = 0x6E6F757300000001
-_LOCK = text(
+_LOCKING = (
     f"SELECT pg_advisory_xact_lock_shared({_SWITCH_KEY})"
     " UNION ALL SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key"
 )
+_LOCK = text(_LOCKING)
+_BEGIN_LOCKED = text(f"{_ADMITTING}, (SELECT max(CAST(locked AS text)) FROM ({_LOCKING}) AS locks(locked))")  # one round trip
 _LOCK_OUT = text(f"SELECT pg_advisory_xact_lock({_SWITCH_KEY})")
 _PATIENCE = text(
     f"SELECT set_config('lock_timeout', '{SWITCH_PATIENCE_MS}', true),"
@@ -108,8 +111,7 @@ class Database:
     @asynccontextmanager
     async def write(self, agents: Collection[str]) -> AsyncIterator[Write]:
         """Write to the memory of `agents`, alone: commits at the end, rolls back on any error. Raises Outage and Contended."""
-        async with self._transaction("nous_worker", agents, read_only=False) as session:
-            await session.execute(_LOCK, {"keys": sorted(lock_key(agent) for agent in agents)})
+        async with self._transaction("nous_worker", agents, read_only=False, locks=True) as session:
             yield Write(Read(session))
 
     @asynccontextmanager
@@ -117,7 +119,7 @@ class Database:
         """Erase from the memory of `agents`, alone: commits at the end, rolls back on any error. Raises Outage and Contended."""
         async with self._transaction("nous_eraser", agents, read_only=False) as session:
             await session.execute(_UNHURRIED)
-            await session.execute(_LOCK, {"keys": sorted(lock_key(agent) for agent in agents)})
+            await session.execute(_LOCK, {"keys": _lock_keys(agents)})
             yield Erase(Write(Read(session)))
 
     @asynccontextmanager
@@ -157,13 +159,13 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(
-        self, role: str, agents: Collection[str], *, read_only: bool, isolation: str | None = None
+        self, role: str, agents: Collection[str], *, read_only: bool, isolation: str | None = None, locks: bool = False
     ) -> AsyncIterator[AsyncSession]:
         session = self._sessions()
         try:
             if isolation:
                 await self._isolate(session, isolation)
-            await self._begin(session, role, agents, read_only=read_only)
+            await self._begin(session, role, agents, read_only=read_only, locks=locks)
             yield session
             await session.commit()
         except DRIVER_ERRORS as error:
@@ -182,9 +184,10 @@ class Database:
         except OSError as error:
             raise_named(error)
 
-    async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool) -> None:
+    async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool, locks: bool) -> None:
+        admitted = {"role": role, "agents": sorted(agents), "read_only": read_only}
         try:
-            await session.execute(_BEGIN, {"role": role, "agents": sorted(agents), "read_only": read_only})
+            await session.execute(*(_BEGIN_LOCKED, {**admitted, "keys": _lock_keys(agents)}) if locks else (_BEGIN, admitted))
         except OSError as error:  # the server did not take the connection
             raise_named(error)
 
@@ -240,6 +243,11 @@ def checked(url: str) -> str:
 def lock_key(agent: str) -> int:
     """The advisory lock of an agent: 64 bits of a hash of its id."""
     return int.from_bytes(hashlib.blake2b(agent.encode(), digest_size=8, person=b"nous-agent").digest(), "big", signed=True)
+
+
+def _lock_keys(agents: Collection[str]) -> list[int]:
+    """In the one order in which all take them."""
+    return sorted(map(lock_key, agents))
 
 
 def named(error: Exception) -> Exception:

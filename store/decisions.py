@@ -1,12 +1,14 @@
 """Decisions: choices between alternatives, with their reasons and what came of them. One that looks like noise is kept and marked."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
+
+from nous import clock
 
 from . import briefs, many
 from .database import Read, Write
@@ -58,19 +60,26 @@ class Ended:
     model: str | None
 
 
+Key = tuple[str, UUID]
+"""(agent_id, decision_id): no agent can take another's id."""
+
 _NAMES = many.columns(Decision)
 _COLUMNS = ", ".join(_NAMES)
 _PUT = text(many.upserting("brain.decisions", _NAMES, key=("agent_id", "decision_id"), fixed=("created_at",)))
 
 
+_BY_KEY = text(many.reading("brain.decisions", _NAMES, key="decision_id"))
+
+
+async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Decision]:
+    """The decisions of these keys; a key that is not there is left out."""
+    rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
+    return {(one.agent_id, one.decision_id): one for one in map(_decision, rows)}
+
+
 async def get(db: Read, agent: str, decision: UUID) -> Decision | None:
     """The agent's decision; None when it has none of that id, whoever else may."""
-    rows = await db.execute(
-        text(f"SELECT {_COLUMNS} FROM brain.decisions WHERE agent_id = :agent AND decision_id = :decision"),
-        {"agent": agent, "decision": decision},
-    )
-    row = rows.one_or_none()
-    return _decision(row) if row else None
+    return (await by_key(db, [(agent, decision)])).get((agent, decision))
 
 
 async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Decision]:
@@ -85,9 +94,10 @@ async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit:
     return [_decision(row) for row in rows]
 
 
-async def put(db: Write, decision: Decision) -> None:
-    """Write a decision down as it is now."""
-    await db.execute(_PUT, many.packed([vars(decision)]))
+async def put(db: Write, changed: Sequence[Decision]) -> None:
+    """Write these down as they are now."""
+    if changed:
+        await db.execute(_PUT, many.packed(map(vars, changed)))
 
 
 async def between(db: Read, agent: str, first: datetime, last: datetime) -> list[Decision]:
@@ -102,20 +112,33 @@ async def between(db: Read, agent: str, first: datetime, last: datetime) -> list
     return [_decision(row) for row in rows]
 
 
-async def unlinked(db: Read, decision: Decision, first: datetime, last: datetime) -> list[Ended]:
-    """The agent's episodes that have ended and touch this stretch of time, in order, without those the decision is linked to."""
+async def unlinked(db: Read, among: Sequence[Decision], within: timedelta) -> dict[Key, list[Ended]]:
+    """For each of these that has some: its agent's episodes that have ended and lasted within so much of it, in order, without those it is
+    linked to.
+    """
     rows = await db.execute(
         text(
-            "SELECT e.episode_id, e.started_at, e.ended_at, s.session_id, e.model FROM heart.episodes e"
+            "SELECT q.agent_id, q.decision_id, e.episode_id, e.started_at, e.ended_at, s.session_id, e.model"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:decisions AS uuid[]), CAST(:firsts AS timestamptz[]),"
+            "  CAST(:lasts AS timestamptz[])) AS q(agent_id, decision_id, first, last)"
+            " JOIN heart.episodes e ON e.agent_id = q.agent_id AND e.started_at <= q.last AND e.ended_at >= q.first"
             " LEFT JOIN heart.sessions s ON s.agent_id = e.agent_id AND s.session_key = e.session_key"
-            " WHERE e.agent_id = :agent AND e.started_at <= :last AND e.ended_at >= :first AND NOT EXISTS ("
-            "  SELECT 1 FROM heart.episode_decisions l"
-            "  WHERE l.agent_id = e.agent_id AND l.episode_id = e.episode_id AND l.decision_id = :decision)"
+            " WHERE NOT EXISTS (SELECT 1 FROM heart.episode_decisions l"
+            "  WHERE l.agent_id = e.agent_id AND l.episode_id = e.episode_id AND l.decision_id = q.decision_id)"
             " ORDER BY e.started_at, e.episode_id"
         ),
-        {"agent": decision.agent_id, "decision": decision.decision_id, "first": first, "last": last},
+        {
+            "agents": [one.agent_id for one in among],
+            "decisions": [one.decision_id for one in among],
+            "firsts": [clock.earlier(one.decided_at, within) for one in among],
+            "lasts": [clock.later(one.decided_at, within) for one in among],
+        },
     )
-    return [Ended(**row._mapping) for row in rows]
+    found: dict[Key, list[Ended]] = {}
+    for row in rows:
+        ended = Ended(row.episode_id, row.started_at, row.ended_at, row.session_id, row.model)
+        found.setdefault((row.agent_id, row.decision_id), []).append(ended)
+    return found
 
 
 async def mentioned(db: Read, agent: str, among: Iterable[Ended]) -> dict[UUID, list[str]]:

@@ -8,6 +8,7 @@ Every Write shares a lock with the others that a switch holds alone, so what `ho
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -29,7 +30,11 @@ class Registered:
 
 async def active(db: Read) -> Registered:
     """The embedder in use. Raises Misconfigured when none is registered."""
-    row = (await db.execute(_ACTIVE)).one_or_none()
+    return in_use((await db.execute(_ACTIVE)).one_or_none())
+
+
+def in_use(row: Any) -> Registered:
+    """The embedder of a row that has its columns. Raises Misconfigured when there is no row."""
     if row is None:
         raise Misconfigured("the database knows no embedder yet; run: nous migrate")
     return Registered(name=row.name, dimension=row.dimension, table=row.table_name)
@@ -45,11 +50,12 @@ async def known(db: Read) -> list[Registered]:
 
 
 async def hold(db: Write, registered: Registered) -> None:
-    """Make sure that vectors are still of this embedder, and stay so until the Write ends. Raises Misconfigured when they are not.
+    """Make sure that vectors are still of this embedder, and stay so until the Write ends. Raises Misconfigured when they are not."""
+    must_be(registered, await active(db))
 
-    One small query, 0.3 ms on two busy cores.
-    """
-    found = await active(db)
+
+def must_be(registered: Registered, found: Registered) -> None:
+    """Refuse to go on with an embedder that is not the one in use. Raises Misconfigured."""
     if found != registered:
         raise Misconfigured(
             f"the store's vectors are of the embedder {found.name!r} since it was changed (nous reembed), and this worker began with"

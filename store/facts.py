@@ -66,6 +66,7 @@ Key = tuple[str, UUID]
 _NAMES = many.columns(Fact)
 _COLUMNS = ", ".join(f"f.{name}" for name in _NAMES)
 
+_BY_KEY = text(many.reading("heart.facts", _NAMES, key="fact_id"))
 _INSERT = text(many.inserting("heart.facts", (*_NAMES, "subject_key")))
 
 _CONFIRMABLE = (
@@ -98,11 +99,8 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     if not keys:
         return {}
     rows = await db.execute(
-        text(
-            f"SELECT {_COLUMNS} FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
-            " CROSS JOIN LATERAL (SELECT * FROM heart.facts f WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id OFFSET 0) f"
-        ),
-        _pairs(keys),
+        _BY_KEY,
+        many.apart(keys, "agents", "ids"),
     )
     return {(row.agent_id, row.fact_id): _fact(row) for row in rows}
 

@@ -80,11 +80,6 @@ async def agents(db: Read, names: Collection[str]) -> dict[str, datetime]:
     return {keys[row.agent_id]: row.forgotten_at for row in rows}
 
 
-async def anything(db: Read) -> bool:
-    """Whether anything was erased that may concern this session's agents: the question that is asked of every page, and is cheap."""
-    return bool((await db.execute(text("SELECT EXISTS (SELECT FROM bus.forgotten)"))).scalar_one())
-
-
 async def refused(db: Read, arrivals: Collection[Arrival]) -> set[Arrival]:
     """Those of these that were erased, are an agent's that was forgotten after they were published, or follow from such a one."""
     if not arrivals:

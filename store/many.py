@@ -27,6 +27,17 @@ def upserting(table: str, names: Sequence[str], *, key: Sequence[str], fixed: Se
     return f"{inserting(table, names)} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
 
 
+def reading(table: str, names: Sequence[str], *, key: str) -> str:
+    """A statement that gives these columns of the rows whose (agent_id, key) are among the :agents and :ids, arrays of one length.
+
+    Each is looked up by itself: the planner would rather read all of an agent's rows (measured).
+    """
+    return (
+        f"SELECT {', '.join(f'f.{name}' for name in names)} FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, id)"
+        f" CROSS JOIN LATERAL (SELECT * FROM {table} f WHERE f.agent_id = q.agent_id AND f.{key} = q.id OFFSET 0) f"
+    )
+
+
 def these(table: str) -> str:
     """What to select from: the rows of `packed` as rows of the table, under the name q; a column they do not have is NULL."""
     return f"json_populate_recordset(CAST(NULL AS {table}), CAST(:rows AS json)) AS q"

@@ -1,6 +1,6 @@
 """Procedures: how something is done, and how often it worked."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -80,9 +80,13 @@ class Notes:
         return f"the oldest {len(self.left_out)} of {every} notes left out: a procedure keeps the {MOST_NOTES} that were heard last"
 
 
+Key = tuple[str, UUID]
+"""(agent_id, procedure_id): no agent can take another's id."""
+
 _NAMES = many.columns(Procedure)
 _COLUMNS = ", ".join(_NAMES)
 _PUT = text(many.upserting("heart.procedures", _NAMES, key=("agent_id", "procedure_id"), fixed=("created_at",)))
+_BY_KEY = text(many.reading("heart.procedures", _NAMES, key="procedure_id"))
 _LISTS = ("goals", "core_patterns", "implementation_notes")
 
 
@@ -101,14 +105,15 @@ def with_notes(known: tuple[str, ...], heard: Iterable[str]) -> Notes:
     return Notes(every[-MOST_NOTES:], every[:-MOST_NOTES])
 
 
+async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Procedure]:
+    """The procedures of these keys; a key that is not there is left out."""
+    rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
+    return {(one.agent_id, one.procedure_id): one for one in map(_procedure, rows)}
+
+
 async def get(db: Read, agent: str, procedure: UUID) -> Procedure | None:
     """The agent's procedure; None when it has none of that id, whoever else may."""
-    rows = await db.execute(
-        text(f"SELECT {_COLUMNS} FROM heart.procedures WHERE agent_id = :agent AND procedure_id = :procedure"),
-        {"agent": agent, "procedure": procedure},
-    )
-    row = rows.one_or_none()
-    return _procedure(row) if row else None
+    return (await by_key(db, [(agent, procedure)])).get((agent, procedure))
 
 
 async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Procedure]:
@@ -123,9 +128,10 @@ async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit:
     return [_procedure(row) for row in rows]
 
 
-async def put(db: Write, procedure: Procedure) -> None:
-    """Write a procedure down as it is now."""
-    await db.execute(_PUT, many.packed([vars(procedure)]))
+async def put(db: Write, changed: Sequence[Procedure]) -> None:
+    """Write these down as they are now."""
+    if changed:
+        await db.execute(_PUT, many.packed(map(vars, changed)))
 
 
 async def listed(db: Read, *, agent: str | None, limit: int | None = None) -> list[Procedure]:

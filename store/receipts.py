@@ -70,15 +70,16 @@ async def is_parked(db: Read, worker: str, key: Key, entry_id: str) -> bool:
     return row.one_or_none() is not None
 
 
-async def insert(db: Write, new: Sequence[Receipt]) -> None:
-    """Add receipts, each with the next number of its agent. A parked one is replaced, a settled one never.
+async def insert(db: Write, new: Sequence[Receipt], *, after: Mapping[str, int] | None = None) -> None:
+    """Add receipts, each with the next number of its agent; `after` is each agent's latest, where it is known. A parked one is replaced, a
+    settled one never.
 
     What takes the place of a parked one tells of it in its evidence, as `was_parked`: a list of {at, what, reason, attempts,
     retried_at}, the earliest first. Parked once more as the same entry, with no retry in between, is the same parking.
     """
     if not new:
         return
-    last = await last_seq(db, {receipt.agent_id for receipt in new})
+    last = dict(await last_seq(db, {receipt.agent_id for receipt in new}) if after is None else after)
     rows = []
     for receipt in new:
         last[receipt.agent_id] = last.get(receipt.agent_id, 0) + 1

@@ -12,33 +12,32 @@ from datetime import datetime
 
 from events import CensorEscalated, CensorTriggered
 from store import censors
-from store.censors import Censor
-from store.database import Write
-from workers.runtime.worker import Done, Ending, GiveUp, Kit, Worker, each
+from store.censors import Censor, Key
+from workers.runtime.worker import Done, Ending, GiveUp, Kit, Worker, on_rows
 
 OUTCOMES = ("counted", "escalated", "false_positive")
 
 
-async def escalate(db: Write, event: CensorTriggered, kit: Kit) -> Ending:
+def escalate(censor: Censor | None, event: CensorTriggered, kit: Kit) -> tuple[Ending, Censor | None]:
     """Count a censor's firing, and turn a warning into a block when it has fired often enough."""
-    censor = await censors.get(db, event.agent_id, event.censor_id)
     if censor is None:
         known = f"agent {event.agent_id!r} has no censor {event.censor_id}"
-        return GiveUp(f"{known}; add it (nous censor add --id {event.censor_id}), then publish the event again")
+        return GiveUp(f"{known}; add it (nous censor add --id {event.censor_id}), then publish the event again"), None
     if event.false_positive:
         spared = replace(censor, false_positive_count=censor.false_positive_count + 1)
-        await censors.update(db, spared)
-        return Done("false_positive", about=censor.censor_id, evidence=_evidence(censor, spared, event))
+        return Done("false_positive", about=censor.censor_id, evidence=_evidence(censor, spared, event)), spared
     fired = replace(censor, activation_count=censor.activation_count + 1, last_activated=_later(censor.last_activated, event.occurred_at))
     if not _is_due(fired):
-        await censors.update(db, fired)
-        return Done("counted", about=censor.censor_id, evidence=_evidence(censor, fired, event))
+        return Done("counted", about=censor.censor_id, evidence=_evidence(censor, fired, event)), fired
     blocking = replace(fired, severity="block")
-    await censors.update(db, blocking)
+    return _escalated(censor, blocking, event), blocking
+
+
+def _escalated(censor: Censor, blocking: Censor, event: CensorTriggered) -> Done:
     return Done(
         "escalated",
         about=censor.censor_id,
-        reason=f"fired {fired.activation_count - fired.counted_from} times, the threshold is {fired.escalation_threshold}",
+        reason=f"fired {blocking.activation_count - blocking.counted_from} times, the threshold is {blocking.escalation_threshold}",
         evidence=_evidence(censor, blocking, event),
         publishes=(
             CensorEscalated.following(
@@ -46,7 +45,7 @@ async def escalate(db: Write, event: CensorTriggered, kit: Kit) -> Ending:
                 censor_id=censor.censor_id,
                 old_severity="warn",
                 new_severity="block",
-                activation_count=fired.activation_count,
+                activation_count=blocking.activation_count,
             ),
         ),
     )
@@ -74,4 +73,10 @@ def _evidence(before: Censor, after: Censor, event: CensorTriggered) -> dict[str
     }
 
 
-worker = Worker(on=CensorTriggered, write=each(escalate), outcomes=OUTCOMES, publishes=(CensorEscalated,))
+def _key(event: CensorTriggered) -> Key:
+    return event.agent_id, event.censor_id
+
+
+worker = Worker(
+    on=CensorTriggered, write=on_rows(_key, censors.by_key, censors.update, escalate), outcomes=OUTCOMES, publishes=(CensorEscalated,)
+)

@@ -8,6 +8,7 @@ What is kept is linked to the episodes that have ended and to which it belongs (
 there before. The warning blocks nothing (spec 000, C2): it is stored, listed by `nous decisions --noise`, and recall ranks by it.
 """
 
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import structlog
@@ -17,10 +18,10 @@ from nous import clock
 from nous.noise import why_noise
 from store import decisions, episodes
 from store.database import Write
-from store.decisions import Decision
+from store.decisions import Decision, Key
 from store.episodes import How
 from workers.episodes import links
-from workers.runtime.worker import Done, Ending, GiveUp, Kit, Skip, Worker, each
+from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, Skip, Worker
 
 OUTCOMES = ("recorded", "recorded_as_noise")
 LOGGED_CHARACTERS = 80
@@ -31,14 +32,28 @@ SAID = ("description", "context", "reasons", "alternatives", "confidence", "cate
 log = structlog.get_logger()
 
 
-async def record(db: Write, event: DecisionRecorded, kit: Kit) -> Ending:
+async def record(db: Write, jobs: Sequence[Job[DecisionRecorded, None]], kit: Kit) -> Sequence[Ending]:
     """Keep a decision, and mark it when it reads like a status report."""
-    known = await decisions.get(db, event.agent_id, event.decision_id)
-    if known:
-        return _known(known, event)
-    decision = _decision(event)
-    await decisions.put(db, decision)
-    linked = await _linked(db, decision)
+    known = await decisions.by_key(db, {_key(job.event) for job in jobs})
+    new: dict[Key, Decision] = {}
+    for job in jobs:
+        if (key := _key(job.event)) not in known:
+            new.setdefault(key, _decision(job.event))
+    await decisions.put(db, list(new.values()))
+    linked = await _linked(db, list(new.values()))
+    return [_ending(job.event, known, new, linked) for job in jobs]
+
+
+def _ending(
+    event: DecisionRecorded, known: Mapping[Key, Decision], new: Mapping[Key, Decision], linked: Mapping[Key, Mapping[UUID, How]]
+) -> Ending:
+    key = _key(event)
+    if key in new and new[key].recorded_by == event.event_id:
+        return _recorded(new[key], event, linked.get(key, {}))
+    return _known(known.get(key) or new[key], event)
+
+
+def _recorded(decision: Decision, event: DecisionRecorded, linked: Mapping[UUID, How]) -> Ending:
     evidence = {"brief": decision.brief, "outcome": decision.outcome, "episodes": {str(one): how for one, how in linked.items()}}
     if decision.noise is None:
         return Done("recorded", about=decision.decision_id, evidence=evidence)
@@ -64,10 +79,11 @@ def _known(known: Decision, event: DecisionRecorded) -> Ending:
     )
 
 
-async def _linked(db: Write, decision: Decision) -> dict[UUID, How]:
-    found = await links.find_episodes(db, decision)
-    for episode, how in found.items():
-        await episodes.link_decisions(db, decision.agent_id, episode, {decision.decision_id: how})
+async def _linked(db: Write, new: Sequence[Decision]) -> Mapping[Key, Mapping[UUID, How]]:
+    found = await links.find_episodes(db, new)
+    for (agent, decision), belongs in found.items():
+        for episode, how in belongs.items():
+            await episodes.link_decisions(db, agent, episode, {decision: how})
     return found
 
 
@@ -88,4 +104,8 @@ def _decision(event: DecisionRecorded) -> Decision:
     return decision.with_brief()
 
 
-worker = Worker(on=DecisionRecorded, write=each(record), outcomes=OUTCOMES)
+def _key(event: DecisionRecorded) -> Key:
+    return event.agent_id, event.decision_id
+
+
+worker = Worker(on=DecisionRecorded, write=record, outcomes=OUTCOMES)

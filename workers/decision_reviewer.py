@@ -10,26 +10,25 @@ from dataclasses import replace
 from events import DecisionReviewed
 from nous import clock
 from store import decisions
-from store.database import Write
-from store.decisions import Decision
+from store.decisions import Decision, Key
 from workers.runtime import overtaken
-from workers.runtime.worker import Done, Ending, Kit, Worker, each
+from workers.runtime.worker import Done, Ending, Kit, Worker, on_rows
 
 OUTCOMES = ("reviewed", "outdated")
 
 
-async def review(db: Write, event: DecisionReviewed, kit: Kit) -> Ending:
+def review(decision: Decision | None, event: DecisionReviewed, kit: Kit) -> tuple[Ending, Decision | None]:
     """Say of a decision what came of it, unless that was reviewed later."""
-    decision = await decisions.get(db, event.agent_id, event.decision_id)
     if decision is None:
         known = f"agent {event.agent_id!r} has no decision {event.decision_id}"
-        return overtaken.wait_for(f"{known}; record it (decision_recorded), then publish the review again under the same event_id", kit)
+        why = f"{known}; record it (decision_recorded), then publish the review again under the same event_id"
+        return overtaken.wait_for(why, kit), None
     evidence: dict[str, object] = {"outcome": event.outcome, "note": event.note}
     evidence |= {"outcome_before": decision.outcome, "note_before": decision.outcome_note}
     if not _is_latest(event, decision):
         since = decision.reviewed_at or decision.decided_at
         why = f"what came of it was said later, at {since.isoformat()}: {decision.outcome}"
-        return Done("outdated", about=decision.decision_id, reason=why, evidence=evidence)
+        return Done("outdated", about=decision.decision_id, reason=why, evidence=evidence), decision
     reviewed = replace(
         decision,
         outcome=event.outcome,
@@ -39,8 +38,7 @@ async def review(db: Write, event: DecisionReviewed, kit: Kit) -> Ending:
         recorded_at=clock.now(),
         recorded_by=event.event_id,
     ).with_brief()
-    await decisions.put(db, reviewed)
-    return Done("reviewed", about=decision.decision_id, evidence={**evidence, "brief": reviewed.brief})
+    return Done("reviewed", about=decision.decision_id, evidence={**evidence, "brief": reviewed.brief}), reviewed
 
 
 def _is_latest(event: DecisionReviewed, decision: Decision) -> bool:
@@ -50,4 +48,8 @@ def _is_latest(event: DecisionReviewed, decision: Decision) -> bool:
     return decision.outcome == "pending" or event.occurred_at >= decision.decided_at
 
 
-worker = Worker(on=DecisionReviewed, write=each(review), outcomes=OUTCOMES)
+def _key(event: DecisionReviewed) -> Key:
+    return event.agent_id, event.decision_id
+
+
+worker = Worker(on=DecisionReviewed, write=on_rows(_key, decisions.by_key, decisions.put, review), outcomes=OUTCOMES)

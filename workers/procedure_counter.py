@@ -11,25 +11,23 @@ from dataclasses import replace
 from events import ProcedureUsed
 from nous import clock
 from store import procedures
-from store.database import Write
-from store.procedures import Notes, Procedure
+from store.procedures import Key, Notes, Procedure
 from workers.runtime import overtaken
-from workers.runtime.worker import Done, Ending, Kit, Worker, each
+from workers.runtime.worker import Done, Ending, Kit, Worker, on_rows
 
 OUTCOMES = ("worked", "failed", "used")
 
 
-async def count(db: Write, event: ProcedureUsed, kit: Kit) -> Ending:
+def count(procedure: Procedure | None, event: ProcedureUsed, kit: Kit) -> tuple[Ending, Procedure | None]:
     """Count one use of a procedure, and whether it worked."""
-    procedure = await procedures.get(db, event.agent_id, event.procedure_id)
     if procedure is None:
         known = f"agent {event.agent_id!r} has no procedure {event.procedure_id}"
-        return overtaken.wait_for(f"{known}; teach it (procedure_learned), then publish the use again under the same event_id", kit)
+        return overtaken.wait_for(f"{known}; teach it (procedure_learned), then publish the use again under the same event_id", kit), None
     notes = procedures.with_notes(procedure.implementation_notes, [event.note] if event.note else [])
     used = _counted(replace(procedure, implementation_notes=notes.kept), event)
-    await procedures.put(db, replace(used, recorded_at=clock.now(), recorded_by=event.event_id))
     outcome = "used" if event.worked is None else "worked" if event.worked else "failed"
-    return Done(outcome, about=used.procedure_id, reason=notes.why, evidence=_evidence(used, event, notes))
+    ending = Done(outcome, about=used.procedure_id, reason=notes.why, evidence=_evidence(used, event, notes))
+    return ending, replace(used, recorded_at=clock.now(), recorded_by=event.event_id)
 
 
 def _counted(procedure: Procedure, event: ProcedureUsed) -> Procedure:
@@ -47,4 +45,8 @@ def _evidence(used: Procedure, event: ProcedureUsed, notes: Notes) -> dict[str, 
     return {**{name: getattr(used, name) for name in names}, "note": event.note, **notes.evidence}
 
 
-worker = Worker(on=ProcedureUsed, write=each(count), outcomes=OUTCOMES)
+def _key(event: ProcedureUsed) -> Key:
+    return event.agent_id, event.procedure_id
+
+
+worker = Worker(on=ProcedureUsed, write=on_rows(_key, procedures.by_key, procedures.put, count), outcomes=OUTCOMES)

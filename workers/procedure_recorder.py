@@ -17,9 +17,8 @@ from events import ProcedureLearned
 from nous import clock
 from nous.text import is_blank
 from store import procedures
-from store.database import Write
-from store.procedures import Notes, Procedure
-from workers.runtime.worker import Done, Ending, Kit, Skip, Worker, each
+from store.procedures import Key, Notes, Procedure
+from workers.runtime.worker import Done, Ending, Kit, Skip, Worker, on_rows
 
 OUTCOMES = ("learned", "updated", "known")
 
@@ -27,19 +26,17 @@ SAID = ("name", "goals", "core_patterns", "implementation_notes")
 """What it says of the procedure: when and by which event that was said is no news."""
 
 
-async def record(db: Write, event: ProcedureLearned, kit: Kit) -> Ending:
+def record(known: Procedure | None, event: ProcedureLearned, kit: Kit) -> tuple[Ending, Procedure | None]:
     """Keep how something is done, or bring up to date what is known of it."""
     if all(map(is_blank, (event.name, *event.goals, *event.core_patterns, *event.implementation_notes))):
-        return Skip("it has no name and says nothing")
-    known = await procedures.get(db, event.agent_id, event.procedure_id)
+        return Skip("it has no name and says nothing"), known
     before = known or _first(event)
     notes = procedures.with_notes(before.implementation_notes, event.implementation_notes)
     learned = replace(_brought_up_to_date(before, event), implementation_notes=notes.kept)
-    if learned != known:
-        await procedures.put(db, replace(learned, recorded_at=clock.now(), recorded_by=event.event_id))
     outcome = "learned" if known is None else "updated" if _changed(known, learned) else "known"
     evidence = {"brief": learned.brief} if outcome == "known" else _evidence(known, learned, notes)
-    return Done(outcome, about=event.procedure_id, reason=notes.why, evidence=evidence)
+    ending = Done(outcome, about=event.procedure_id, reason=notes.why, evidence=evidence)
+    return ending, known if learned == known else replace(learned, recorded_at=clock.now(), recorded_by=event.event_id)
 
 
 def _first(event: ProcedureLearned) -> Procedure:
@@ -89,4 +86,8 @@ def _evidence(before: Procedure | None, after: Procedure, notes: Notes) -> dict[
     return {**{name: getattr(after, name) for name in SAID}, **changed, **notes.evidence, "brief": after.brief}
 
 
-worker = Worker(on=ProcedureLearned, write=each(record), outcomes=OUTCOMES)
+def _key(event: ProcedureLearned) -> Key:
+    return event.agent_id, event.procedure_id
+
+
+worker = Worker(on=ProcedureLearned, write=on_rows(_key, procedures.by_key, procedures.put, record), outcomes=OUTCOMES)

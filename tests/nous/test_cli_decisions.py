@@ -32,7 +32,7 @@ async def two_decisions(database: Database) -> None:
     )
     for one in (kept, report):
         async with database.write([one.agent_id]) as db:
-            await decisions.put(db, one)
+            await decisions.put(db, [one])
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ async def a_procedure(database: Database) -> None:
         agent_id="a", procedure_id=PROCEDURE, activation_count=4, success_count=2, failure_count=1, last_activated=NOON
     )
     async with database.write(["a"]) as db:
-        await procedures.put(db, kept)
+        await procedures.put(db, [kept])
 
 
 async def test_what_is_typed_becomes_a_decision_a_review_a_procedure_and_a_use(nous: Nous, working: None) -> None:

@@ -42,7 +42,7 @@ async def test_an_update_writes_severity_counts_and_times_and_leaves_what_a_pers
     twin = replace(censor, agent_id="b")
     for one in (censor, other, twin):
         await censors.insert(db, one)
-    await censors.update(db, replace(censor, **CHANGED, trigger_pattern="x", reason="x", escalation_threshold=99))
+    await censors.update(db, [replace(censor, **CHANGED, trigger_pattern="x", reason="x", escalation_threshold=99)])
     assert await censors.get(db, "a", censor.censor_id) == replace(censor, **CHANGED)
     assert await censors.get(db, "a", other.censor_id) == other
     assert await censors.get(db, "b", censor.censor_id) == twin

@@ -94,7 +94,7 @@ async def _count_one_more(db: Write, agent: str, censor_id: Any) -> None:
     """Read, then write: safe only under the agent's lock."""
     found = await censors.get(db, agent, censor_id)
     assert found is not None
-    await censors.update(db, a_censor(**vars(found) | {"activation_count": found.activation_count + 1}))
+    await censors.update(db, [a_censor(**vars(found) | {"activation_count": found.activation_count + 1})])
 
 
 def test_an_agent_s_lock_is_the_same_in_every_version_and_fits_postgres() -> None:

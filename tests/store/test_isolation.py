@@ -81,8 +81,8 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await episodes.put(db, an_episode(agent_id=agent, episode_id=ONE_ID, session_key=ONE_ID))
             await episodes.put_vector(db, agent, ONE_ID, "opening", embedder="zero", vector=a_vector(1))
             await episodes.link_decisions(db, agent, ONE_ID, {ONE_ID: "named"})
-            await decisions.put(db, a_decision(agent_id=agent, decision_id=ONE_ID))
-            await procedures.put(db, a_procedure(agent_id=agent, procedure_id=ONE_ID))
+            await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID)])
+            await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID)])
             asked = writings.Question(agent_id=agent, question_key=b"key", prompt="episode-1", model="a-model")
             await writings.ask(db, asked, worker="episode_summarizer", about="episode:1", now=NOON, lease=NOON)
         async with database.erase([agent]) as erasing:

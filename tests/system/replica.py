@@ -7,6 +7,7 @@ what Redis lost, and NOUS_TEST_MIND_WAIT_S, after which a mind that did not answ
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -16,9 +17,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 import workers
 from events import Event
 from nous import cli, log
+from nous.cli.running import COLLECTED_AFTER
 from nous.settings import Settings
 from providers import embedder, mind
 from providers.offline import OfflineMind
@@ -72,7 +76,8 @@ def _hasten() -> None:
 def run(names: Sequence[str], environment: Mapping[str, str], log_file: Path) -> None:
     """Be a replica of these workers, of which the archivist may be one, until told to stop."""
     _as(environment, log_file)
-    asyncio.run(main(names))
+    gc.set_threshold(*COLLECTED_AFTER)
+    uvloop.run(main(names))
 
 
 def command(words: Sequence[str], environment: Mapping[str, str], log_file: Path) -> None:

@@ -16,7 +16,7 @@ DECISION = PROCEDURE = UUID(int=7)
 async def keep_decision(bench: Bench, **over: Any) -> None:
     row = a_decision(**({"agent_id": AGENT, "decision_id": DECISION, "pattern": "Fewer parts"} | over))
     async with bench.kit.database.write([row.agent_id]) as db:
-        await decisions.put(db, row)
+        await decisions.put(db, [row])
 
 
 async def decision(bench: Bench, agent: str = AGENT) -> Decision:
@@ -29,7 +29,7 @@ async def decision(bench: Bench, agent: str = AGENT) -> Decision:
 async def keep_procedure(bench: Bench, **over: Any) -> None:
     row = a_procedure(**({"agent_id": AGENT, "procedure_id": PROCEDURE, "core_patterns": ("tag", "push")} | over))
     async with bench.kit.database.write([row.agent_id]) as db:
-        await procedures.put(db, row)
+        await procedures.put(db, [row])
 
 
 async def procedure(bench: Bench, agent: str = AGENT) -> Procedure:

@@ -127,7 +127,7 @@ async def test_after_a_person_relaxed_it_counting_starts_anew(escalator: Bench) 
     await escalator.work(*triggers(5))
     censor = await _censor(escalator)
     async with escalator.kit.database.write(["agent-1"]) as db:
-        await censors.update(db, replace(censor, severity="warn", counted_from=censor.activation_count, relaxed_reason="too eager"))
+        await censors.update(db, [replace(censor, severity="warn", counted_from=censor.activation_count, relaxed_reason="too eager")])
     await escalator.work(*triggers(4, start=5))
     assert (await _censor(escalator)).severity == "warn"
     await escalator.work(*triggers(1, start=9))

@@ -662,7 +662,7 @@ async def test_decisions_are_linked_by_name_by_session_by_time_and_by_what_the_m
     }
     async with kit.database.write([AGENT]) as db:
         for one in texts.values():
-            await decisions.put(db, one)
+            await decisions.put(db, [one])
     mind.fields |= {"decisions": ["They will move the archive to object storage.", f"decision {texts['id'].decision_id}"]}
     named = an_id()
     await summarizer.work(closed(None, episode_id=row.episode_id, decision_ids=(named,), occurred_at=NOON + timedelta(minutes=5)))

@@ -122,8 +122,8 @@ async def test_the_first_and_the_last_moment_there_are_have_their_decisions_and_
     episode, decision = an_episode(started_at=moment, ended_at=moment), a_decision(decided_at=moment)
     async with kit.database.write([episode.agent_id]) as db:
         await episodes.put(db, episode)
-        await decisions.put(db, decision)
+        await decisions.put(db, [decision])
         kept = await episodes.get(db, episode.agent_id, episode.episode_id)
         assert kept is not None
         assert await links.find(db, kept, named=(), listed=["Anything."]) == {decision.decision_id: "time"}
-        assert await links.find_episodes(db, decision) == {episode.episode_id: "time"}
+        assert await links.find_episodes(db, [decision]) == {(decision.agent_id, decision.decision_id): {episode.episode_id: "time"}}

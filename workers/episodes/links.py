@@ -18,7 +18,7 @@ from nous import clock
 from nous.text import UNSPACED, normalise
 from store import decisions, sessions
 from store.database import Read
-from store.decisions import Decision, Ended
+from store.decisions import Decision, Ended, Key
 from store.episodes import Episode, How
 
 LISTED_WITHIN = timedelta(days=1)
@@ -42,12 +42,17 @@ async def find(db: Read, episode: Episode, *, named: Iterable[UUID], listed: Seq
     return found
 
 
-async def find_episodes(db: Read, decision: Decision) -> dict[UUID, How]:
-    """The episodes that have ended and to which a decision belongs, without those it is linked to."""
-    first, last = clock.earlier(decision.decided_at, LISTED_WITHIN), clock.later(decision.decided_at, LISTED_WITHIN)
-    near = {one.episode_id: one for one in await decisions.unlinked(db, decision, first, last)}
-    found = {episode: how for episode, one in near.items() if (how := _how(decision, one))}
-    others = [one for episode, one in near.items() if episode not in found]
+async def find_episodes(db: Read, among: Sequence[Decision]) -> dict[Key, dict[UUID, How]]:
+    """The episodes that have ended and to which each of these decisions belongs, without those it is linked to."""
+    if not among:
+        return {}
+    near = await decisions.unlinked(db, among, LISTED_WITHIN)
+    return {key: await _belonging(db, one, near[key]) for one in among if (key := (one.agent_id, one.decision_id)) in near}
+
+
+async def _belonging(db: Read, decision: Decision, near: Sequence[Ended]) -> dict[UUID, How]:
+    found = {one.episode_id: how for one in near if (how := _how(decision, one))}
+    others = [one for one in near if one.episode_id not in found]
     listed = await decisions.mentioned(db, decision.agent_id, others)
     return found | {episode: how for episode, texts in listed.items() if (how := _as_listed(decision, texts))}
 

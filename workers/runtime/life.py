@@ -24,8 +24,10 @@ from redis.asyncio import Redis
 
 from nous import clock
 from nous.errors import Contended, Misconfigured, Outage
-from store import archive, embedders, forgotten, outbox, receipts, retries
+from store import archive, forgotten, opening, outbox, receipts, retries
 from store.database import Write, lock_key
+from store.opening import Opening
+from store.receipts import Key
 
 from . import outcomes, record, streams
 from .parking import Parking
@@ -73,7 +75,7 @@ class Life:
 
     async def _work(self, deliveries: Sequence[Delivery]) -> None:
         since = time.monotonic()
-        unsettled = await self.unsettled(deliveries)
+        unsettled = await self.unsettled(deliveries) if self.worker.thinks else list(_first(deliveries).values())
         failed: list[tuple[Delivery, str]] = []
         jobs = await self._thought(unsettled, failed)
         ended = await self._written(jobs, failed, since=since)
@@ -87,10 +89,10 @@ class Life:
         """Those without a receipt; of several deliveries of one event, the first."""
         if not deliveries:
             return []
-        first = {delivery.key: delivery for delivery in reversed(deliveries)}
+        first = _first(deliveries)
         async with self.kit.database.read({agent for agent, _ in first}) as db:
             settled = await receipts.settled(db, self.worker.name, first)
-        return [delivery for delivery in deliveries if first[delivery.key] is delivery and delivery.key not in settled]
+        return [delivery for key, delivery in first.items() if key not in settled]
 
     async def _thought(self, deliveries: Sequence[Delivery], failed: list[tuple[Delivery, str]]) -> list[tuple[Delivery, Any]]:
         """Each with its thought, but for those at fault, which are added to `failed`."""
@@ -167,22 +169,22 @@ class Life:
 
     async def _write_once(self, group: Sequence[tuple[Delivery, Any]]) -> list[Ended]:
         async with self.kit.database.write({delivery.event.agent_id for delivery, _ in group}) as db:
-            await embedders.hold(db, self.kit.registered)
-            settled = await receipts.settled(db, self.worker.name, [delivery.key for delivery, _ in group])
-            open_ = [(delivery, thought) for delivery, thought in group if delivery.key not in settled]
-            if await forgotten.anything(db):
+            found = await opening.opened(db, self.worker.name, [delivery.key for delivery, _ in group], self.kit.registered)
+            open_ = [(delivery, thought) for delivery, thought in group if delivery.key not in found.settled]
+            if found.was_erased:
                 refused = await forgotten.refused(db, [record.arrival(delivery) for delivery, _ in open_])
                 open_ = [(delivery, thought) for delivery, thought in open_ if record.arrival(delivery) not in refused]
             if not open_:
                 return []
             endings = await self.worker.write(db, [Job(delivery.event, thought) for delivery, thought in open_], self.kit)
             ended = [Ended(delivery, ending) for (delivery, _), ending in zip(open_, endings, strict=True)]
-            await self._record(db, ended)
+            await self._record(db, ended, found)
             return ended
 
-    async def _record(self, db: Write, ended: Sequence[Ended]) -> None:
+    async def _record(self, db: Write, ended: Sequence[Ended], found: Opening) -> None:
         now = clock.now()
-        await receipts.insert(db, [record.receipt(self.worker, one, now) for one in ended if not isinstance(one.ending, RetryLater)])
+        told = [record.receipt(self.worker, one, now) for one in ended if not isinstance(one.ending, RetryLater)]
+        await receipts.insert(db, told, after=found.last)
         given_up = [one.delivery for one in ended if isinstance(one.ending, GiveUp)]
         await archive.insert(db, [record.kept(self.stream, one.key, one.entry_id, one.body, now=now) for one in given_up])
         await outbox.insert(db, record.letters(ended), now=now)
@@ -195,8 +197,8 @@ class Life:
             await retries.set_aside(db, rows, exactly=exactly)
             if rows:
                 self.stir()
-        over = [one.delivery.key for one in ended if not isinstance(one.ending, RetryLater)]
-        await retries.clear_together(db, self.worker.name, over)
+        over = {one.delivery.key for one in ended if not isinstance(one.ending, RetryLater)}
+        await retries.clear_together(db, self.worker.name, over & found.waiting)
 
     async def announced(self, ended: Sequence[Ended]) -> None:
         """Publish the events that follow from these."""
@@ -245,6 +247,14 @@ class Life:
 
     async def _through_outages(self, step: Callable[[], Awaitable[None]]) -> bool:
         return await through_outages(step, stopping=self.stopping, log=self.log)
+
+
+def _first(deliveries: Sequence[Delivery]) -> dict[Key, Delivery]:
+    """Of several deliveries of one event the first, in order."""
+    first: dict[Key, Delivery] = {}
+    for delivery in deliveries:
+        first.setdefault(delivery.key, delivery)
+    return first
 
 
 def _is_whole_fault(ones: Sequence[object], error: Exception) -> bool:
