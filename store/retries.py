@@ -93,6 +93,18 @@ async def of_events(db: Read, agent: str, event_ids: Collection[str]) -> list[Re
     return [_retry(row) for row in rows]
 
 
+async def due(db: Read, workers: Collection[str], *, now: datetime) -> set[tuple[str, bool]]:
+    """Of which of these workers something is due: (worker, whether it waits together)."""
+    rows = await db.execute(
+        text(
+            "SELECT w.worker, t.together FROM unnest(CAST(:workers AS text[])) AS w(worker), (VALUES (true), (false)) AS t(together)"
+            " WHERE EXISTS (SELECT FROM bus.retries r WHERE r.worker = w.worker AND r.together = t.together AND r.due_at <= :now)"
+        ),
+        {"workers": list(workers), "now": now},
+    )
+    return {(row.worker, row.together) for row in rows}
+
+
 async def take(db: Write, worker: str, *, now: datetime, lease: datetime) -> Retry | None:
     """The delivery that has been due longest, its attempt counted and leased until `lease`; None when none is due."""
     row = (

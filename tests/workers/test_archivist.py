@@ -122,7 +122,7 @@ async def test_nothing_is_acknowledged_that_postgres_does_not_have(kit, redis, a
     await streams.ensure_group(redis, "fact_learned", streams.ARCHIVIST)
     found = await streams.read(redis, streams.ARCHIVIST, "one", ["fact_learned"], count=10, block_ms=10)
     with pytest.raises(Outage):
-        await one.keep("fact_learned", found["fact_learned"])
+        await one.keep(found)
     assert (await redis.xpending("fact_learned", streams.ARCHIVIST))["pending"] == 1
     await one.kit.database.close()
 

@@ -27,6 +27,7 @@ from store.database import Database
 
 from . import parked, record, streams
 from .archivist import Archivist
+from .due import Due
 from .host import Host, broker
 from .life import Life
 from .patience import stopped_within
@@ -67,7 +68,8 @@ class Process:
         self.failure: Misconfigured | None = None
         self.must_stop = asyncio.Event()
         self.turns: list[Turn] = []
-        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer), self.broker, self.fail) for worker in chosen]
+        due = Due(kit.database, [worker.name for worker in chosen])
+        self.hosts = [Host(Life(worker, kit, self.redis, self.consumer), self.broker, due, self.fail) for worker in chosen]
         self.archivist = Archivist(kit, self.redis, self.consumer, workers.consumers()) if archives else None
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -9,7 +9,7 @@ row, and the row is its receipt. One reads all streams with one command; any num
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import structlog
@@ -33,6 +33,7 @@ PAGE_AT_LEAST = 50
 BYTES_AT_ONCE = 8 * 1024 * 1024
 BLOCK_MS = 1_000
 TRIM_EVERY_S = 5.0
+GATHERED_S = 0.1  # after a page that was not full: entries come one by one, and a transaction for each would be dear
 
 log = structlog.get_logger().bind(worker=streams.ARCHIVIST)
 
@@ -59,22 +60,27 @@ class Archivist:
         except streams.GroupLost:
             self.has_groups = False
             return
-        for stream, entries in found.items():
-            await through_outages(partial(self.keep, stream, entries), stopping=self.stopping, log=log)
+        if found:
+            await through_outages(partial(self.keep, found), stopping=self.stopping, log=log)
+        if found and sum(map(len, found.values())) < PAGE:
+            await stopped_within(GATHERED_S, self.stopping)
 
-    async def keep(self, stream: str, entries: Sequence[Entry]) -> None:
-        """Keep these entries, and acknowledge them. Raises Outage and Contended."""
-        for some in bounded([record.archived(events.CATALOGUE[stream], entry, now=clock.now()) for entry in entries], BYTES_AT_ONCE):
+    async def keep(self, found: Mapping[str, Sequence[Entry]]) -> None:
+        """Keep these entries, by stream, and acknowledge them. Raises Outage and Contended."""
+        now = clock.now()
+        rows = [record.archived(events.CATALOGUE[stream], entry, now=now) for stream, entries in found.items() for entry in entries]
+        for some in bounded(rows, BYTES_AT_ONCE):
             async with self.kit.database.notes({one.agent_id for one in some}) as db:
                 await archive.insert(db, some)
-        await streams.acknowledge(self.redis, stream, streams.ARCHIVIST, [entry.entry_id for entry in entries])
+        for stream, entries in found.items():
+            await streams.acknowledge(self.redis, stream, streams.ARCHIVIST, [entry.entry_id for entry in entries])
 
     async def take_over(self) -> None:
         """Keep what a dead replica left pending. Raises Outage and Contended."""
         after_s, group = self.kit.settings.claim_after_s, streams.ARCHIVIST
         for stream in events.CATALOGUE:
             while entries := await streams.claim(self.redis, stream, group, self.consumer, idle_ms=int(after_s * 1000), count=PAGE):
-                await self.keep(stream, entries)
+                await self.keep({stream: entries})
         await stopped_within(after_s, self.stopping)
 
     async def trim(self) -> None:

@@ -23,6 +23,7 @@ from nous.errors import Misconfigured, Outage
 
 from . import servers, streams
 from .alone import Alone
+from .due import Due
 from .life import Life
 from .patience import stopped_within
 from .streams import Entry
@@ -42,9 +43,10 @@ log = structlog.get_logger()
 class Host:
     """One worker in this process, from its start to its stop."""
 
-    def __init__(self, life: Life, redis_broker: RedisBroker, fail: Callable[[Misconfigured], None]) -> None:
-        """`fail` is told when going on makes no sense."""
+    def __init__(self, life: Life, redis_broker: RedisBroker, due: Due, fail: Callable[[Misconfigured], None]) -> None:
+        """`due` knows what is due of all workers of the process; `fail` is told when going on makes no sense."""
         self.life = life
+        self.due = due
         self.alone = Alone(life)
         self.fail = fail
         self.broker = redis_broker
@@ -156,17 +158,20 @@ class Host:
 
     async def retry(self) -> None:
         """Work what is due, one alone after another; look again in a moment when nothing is."""
-        if await self.alone.work_one():
+        if await self._is_due(together=False) and await self.alone.work_one():
             self.life.stir()
         else:
             await self._rest()
 
     async def resume(self) -> None:
         """Work what waited for a mind in pages, when it is due."""
-        if await self.alone.work_together():
+        if await self._is_due(together=True) and await self.alone.work_together():
             self.life.stir()
         else:
             await self._rest()
+
+    async def _is_due(self, *, together: bool) -> bool:
+        return await self.due.has(self.life.worker.name, together=together, since=self.life.stirred_at)
 
     async def finish(self) -> None:
         """Fetch no more, and finish the pages in flight; what waits for something that is away stays pending."""
