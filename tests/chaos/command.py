@@ -24,7 +24,7 @@ PATIENT = {
     "max_attempts": 5,
     "time_limit_s": 20,
     "stream_keep_s": 5,
-    "page": 64,
+    "page": 128,
     "mind_timeout_s": 3,
     "test_unanswered_s": 20,
     "test_mind_wait_s": 2,

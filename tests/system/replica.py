@@ -50,6 +50,11 @@ def faulty(worker: Worker[Any, Any]) -> Worker[Any, Any]:
     return replace(worker, think=think)
 
 
+def _with_faults(worker: Worker[Any, Any]) -> Worker[Any, Any]:
+    """Only what has contents can be told to fail; the others are as they are, and think of nothing."""
+    return faulty(worker) if "content" in worker.on.model_fields else worker
+
+
 async def main(names: Sequence[str]) -> None:
     settings = Settings()
     _hasten()
@@ -61,7 +66,7 @@ async def main(names: Sequence[str]) -> None:
     asked = mind(settings) if settings.mind == "claude" else OfflineMind()
     chosen = embedder(settings) if settings.embedder == "openai" else ZeroEmbedder()
     async with app.kit(settings, settings.database_url or "", chosen, asked) as kit:
-        chosen_workers = [faulty(table[name]) for name in names if name != streams.ARCHIVIST]
+        chosen_workers = [_with_faults(table[name]) for name in names if name != streams.ARCHIVIST]
         await app.Process(chosen_workers, kit, settings.redis_url or "", archives=streams.ARCHIVIST in names).run(stop)
 
 

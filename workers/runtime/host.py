@@ -30,6 +30,7 @@ from .streams import Entry
 from .worker import Worker
 
 POLLING_INTERVAL_MS = 1_000  # redis-py gives up a read after 5 s; latency does not depend on this
+FEW = 4  # times fewer entries than a page may have
 RETRY_POLL_S = 1.0
 IDLE_POLL_S = 5.0  # while nothing was set aside lately: looking is most of what an idle worker costs (measured, docs/performance.md)
 WATCH_EVERY_S = 0.5
@@ -72,6 +73,8 @@ class Host:
                 self.pages.add(task)
                 task.add_done_callback(self.pages.discard)
         await self._room()
+        if len(entries) * FEW < size and self.pages:  # what comes meanwhile is one page, and not a transaction for every few of it
+            await asyncio.wait(self.pages)
 
     @property
     def _is_full(self) -> bool:
