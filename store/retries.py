@@ -1,7 +1,7 @@
 """Retries: deliveries that wait for another attempt, with their body.
 
-A row here is acknowledged in the stream, so nothing stands behind it. What failed is worked alone; what waits for a mind waits
-`together`, and is worked in pages again when it is due.
+A row here is acknowledged in the stream, so nothing stands behind it. What failed is worked alone; what waits for a mind, or for what it
+overtook, waits `together`, and is worked in pages again when it is due.
 
 A row belongs to whoever took it last: what an earlier taker says of it after its lease has run out changes nothing.
 
@@ -199,8 +199,8 @@ async def waiting(db: Read) -> dict[str, Waiting]:
     return {row.worker: Waiting(count=row.waiting, reason=row.reason) for row in rows}
 
 
-async def for_a_mind(db: Read) -> dict[str, Waiting]:
-    """Of what waits at each worker, that which waits for a mind."""
+async def together(db: Read) -> dict[str, Waiting]:
+    """Of what waits at each worker, that which waits together: for a mind, if it is a worker that asks one."""
     rows = await db.execute(
         text(
             "SELECT worker, count(*) AS waiting, (array_agg(reason ORDER BY since))[1] AS reason"

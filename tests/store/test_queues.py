@@ -161,7 +161,7 @@ async def test_of_what_waits_that_which_waits_for_a_mind_is_counted_apart(db: Wr
         db,
         [a_retry(worker=worker, since=NOON + since * SECOND, reason=why, together=together) for worker, since, why, together in rows],
     )
-    assert await retries.for_a_mind(db) == {"x": Waiting(count=2, reason="the first")}
+    assert await retries.together(db) == {"x": Waiting(count=2, reason="the first")}
 
 
 # ── outbox ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

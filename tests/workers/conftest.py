@@ -146,11 +146,12 @@ class Bench:
         for start in range(0, len(entries), size):
             await self.life.work(entries[start : start + size])
 
-    async def work_alone(self) -> None:
+    async def work_what_waits(self) -> None:
         """Work what waits, each as it falls due, until nothing does."""
 
         async def nothing_waits() -> bool:
             await Alone(self.life).work_one()
+            await Alone(self.life).work_together()
             async with self.kit.database.queue() as db:
                 return self.life.worker.name not in await retries.waiting(db)
 

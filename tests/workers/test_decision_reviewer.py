@@ -74,7 +74,7 @@ async def test_a_review_that_overtook_its_decision_is_applied_once_it_is_there(r
     await reviewer.work(a_review())
     assert await reviewer.outcomes() == [], "it waits"
     await keep_decision(reviewer)
-    await reviewer.work_alone()
+    await reviewer.work_what_waits()
     assert (await decision(reviewer)).outcome == "success"
     assert await reviewer.outcomes() == ["reviewed"]
 
@@ -83,7 +83,7 @@ async def test_a_review_of_what_is_never_recorded_is_parked_saying_what_to_do_an
     await keep_decision(reviewer)
     await reviewer.work(a_review(decision_id=uuid.UUID(int=8)), a_review())
     assert await reviewer.outcomes() == ["reviewed"]
-    await reviewer.work_alone()
+    await reviewer.work_what_waits()
     _, parked = await reviewer.receipts()
     assert parked.ending == "parked"
     assert (parked.reason or "").startswith(f"agent 'agent-1' has no decision {uuid.UUID(int=8)}; record it")
@@ -93,6 +93,6 @@ async def test_a_review_of_what_is_never_recorded_is_parked_saying_what_to_do_an
 async def test_another_agents_decision_cannot_be_reviewed(reviewer: Bench) -> None:
     await keep_decision(reviewer, agent_id="agent-2")
     await reviewer.work(a_review(outcome="failure"))
-    await reviewer.work_alone()
+    await reviewer.work_what_waits()
     assert await reviewer.outcomes() == ["parked"]
     assert (await decision(reviewer, "agent-2")).outcome == "pending"

@@ -110,15 +110,30 @@ async def test_one_that_asks_for_later_again_and_again_is_never_parked(actor: Ac
 
 
 async def test_one_that_waits_for_what_may_never_come_is_looked_at_as_often_as_a_failure_and_then_parked(actor: Actor) -> None:
-    actor.ends = {"later": RetryLater(timedelta(0), "its other half is missing", counted=True)}
-    await actor.life.work(await actor.publish("later"))
+    wait = RetryLater(timedelta(0), "its other half is missing", together=True, exactly=True, counted=True)
+    actor.ends = {"later": wait, "last": wait}
+    await actor.life.work(await actor.publish("later", "last"))
     for attempts in range(actor.life.kit.settings.max_attempts):
-        assert [row.attempts for row in await actor.rows()] == [attempts]
-        assert await actor.alone.work_one()
+        assert [row.attempts for row in await actor.rows()] == [attempts, attempts]
+        assert await actor.alone.work_together()
+    assert [len(page) for page in actor.pages] == [2, 2, 2, 2], "in pages, as it came"
     assert await actor.rows() == []
+    assert await actor.endings() == {"later": "parked", "last": "parked"}
+    parked = [fields for _, fields in await actor.life.redis.xrange("fact_learned.parked")]
+    assert {one[b"reason"] for one in parked} == {b"its other half is missing (after 3 attempts)"}
+    assert {one[b"attempts"] for one in parked} == {b"3"}
+
+
+async def test_one_that_was_worked_alone_and_then_waits_for_what_may_never_come_is_parked_too(actor: Actor) -> None:
+    actor.raises = {"later": ValueError("cannot")}
+    await actor.life.work(await actor.publish("later"))
+    actor.raises = {}
+    actor.ends = {"later": RetryLater(timedelta(0), "its other half is missing", together=True, exactly=True, counted=True)}
+    assert await actor.alone.work_one()
+    for _ in range(2):
+        assert await actor.alone.work_together()
     assert await actor.endings() == {"later": "parked"}
-    ((_, parked),) = await actor.life.redis.xrange("fact_learned.parked")
-    assert parked[b"reason"] == b"its other half is missing (after 3 attempts)"
+    assert await actor.rows() == []
 
 
 @pytest.mark.parametrize("fails_in", ["think", "write"])

@@ -50,7 +50,7 @@ class Ward:
         """Let these fail until they are parked, and mend the bug."""
         self.break_(why)
         await self.bench.work(*events)
-        await self.bench.work_alone()
+        await self.bench.work_what_waits()
         self.mend()
 
     async def park_raw(self, body: bytes, *, entry_id: str = "1893456000000-900", field: bytes = b"data") -> Entry:
@@ -97,7 +97,7 @@ async def test_a_mended_bug_and_a_retry_leave_nothing_behind_and_the_receipt_tel
     outcome = await ward.retry()
     assert len(outcome.done) == 3
     assert (await ward.counted(), await ward.listed(), await ward.redis.xlen(PARKED)) == (0, [], 0)
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     told = await ward.receipts()
     assert [told[one].outcome for one in ("1", "2", "3")] == ["stored"] * 3
     for one in told.values():
@@ -111,7 +111,7 @@ async def test_what_parks_again_tells_of_both_times(ward: Ward) -> None:
     await ward.park(*facts("1"), why="the first bug")
     await ward.retry()
     ward.break_("the second bug")
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     (one,) = await ward.listed()
     assert one.reason == "ValueError: the second bug (after 3 attempts)"
     assert [past["reason"] for past in one.history] == ["ValueError: the first bug (after 3 attempts)"]
@@ -126,7 +126,7 @@ async def test_what_its_worker_gives_up_again_is_one_more_time_and_not_two(ward:
         (one,) = await ward.listed()
         assert len(one.history) == times
         await ward.retry([one])
-        await ward.bench.work_alone()
+        await ward.bench.work_what_waits()
 
 
 async def test_two_people_at_once_have_one_effect(ward: Ward) -> None:
@@ -134,7 +134,7 @@ async def test_two_people_at_once_have_one_effect(ward: Ward) -> None:
     seen = await ward.listed()
     one, other = await asyncio.gather(ward.retry(seen), ward.retry(seen))
     assert (len(one.done) + len(other.done), len(one.changed) + len(other.changed)) == (10, 10)
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     assert len((await ward.retry(seen)).changed) == 10, "what was seen before it was settled is left alone"
     assert [one.confirmation_count for one in await ward.bench.facts()] == [0] * 10
 
@@ -143,7 +143,7 @@ async def test_one_retried_as_another_drops_it_is_either_worked_or_dropped(ward:
     await ward.park(*facts(*map(str, range(8))))
     seen = await ward.listed()
     retried, dropped = await asyncio.gather(ward.retry(seen), ward.drop(seen[::-1]))
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     outcomes = [one.outcome for one in (await ward.receipts()).values()]
     assert outcomes.count("dropped") == len(dropped.done)
     assert outcomes.count("stored") == len([one for one in retried.done if one not in dropped.done])
@@ -165,7 +165,7 @@ async def test_a_crash_before_the_entries_go_leaves_what_no_list_shows_and_tidy_
             await ward.retry()
     assert (await ward.listed(), await ward.redis.xlen(PARKED)) == ([], 2)
     assert await deliveries.tidy(ward.database, ward.redis, STREAM) == 0, "what is not settled keeps its entries"
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     assert await deliveries.tidy(ward.database, ward.redis, STREAM) == 2
     assert await ward.redis.xlen(PARKED) == 0
 
@@ -182,7 +182,7 @@ async def test_what_redis_lost_is_still_listed_and_worked_again_with_the_body_th
     await ward.park(*facts("1"))
     await ward.redis.flushall()
     assert len((await ward.retry()).done) == 1
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     assert (await ward.receipts())["1"].outcome == "stored"
 
 
@@ -239,7 +239,7 @@ async def test_a_body_that_a_newer_decoder_can_read_takes_its_own_name_and_the_o
 
     monkeypatch.setattr(alone, "decode", newer)
     await ward.retry()
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     told = await ward.receipts()
     assert (told["short"].outcome, told[one.event_id].ending) == ("stored", "skip")
     assert told[one.event_id].reason == "it can be read now, and is event short of agent agent-1"
@@ -251,7 +251,7 @@ async def test_what_said_nothing_readable_of_its_agent_is_retried_and_parks_agai
     await ward.park_raw(b"no JSON at all")
     (one,) = await ward.listed(agent="")
     await ward.retry([one])
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     (again,) = await ward.listed()
     assert (again.agent_id, again.event_id, len(again.history)) == ("", one.event_id, 1)
 
@@ -264,7 +264,7 @@ async def test_a_body_that_faststream_wrapped_is_worked_again_unwrapped(ward: Wa
         alone, "decode", lambda kind, body, *more, **named: decode(kind, body.replace(b'"confidence":5', b'"confidence":1'), *more, **named)
     )
     await ward.retry()
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     assert (await ward.receipts())["1"].outcome == "stored"
 
 
@@ -287,7 +287,7 @@ async def test_what_was_dropped_can_be_retried_after_all(ward: Ward) -> None:
     async with ward.database.overview() as db:
         (one,) = await parked.listed(db, Wanted(), dropped=True)
     assert len((await ward.retry([one])).done) == 1
-    await ward.bench.work_alone()
+    await ward.bench.work_what_waits()
     receipt = (await ward.receipts())["1"]
     assert (receipt.outcome, [past["what"] for past in receipt.evidence["was_parked"]]) == ("stored", ["parked", "dropped"])
 

@@ -78,14 +78,14 @@ async def test_a_note_too_many_leaves_the_oldest_out_and_the_receipt_says_so(cou
 async def test_a_use_that_overtook_what_it_used_is_counted_once_it_is_there(counter: Bench) -> None:
     await counter.work(used(worked=True))
     await keep_procedure(counter)
-    await counter.work_alone()
+    await counter.work_what_waits()
     assert (await procedure(counter)).success_count == 1
 
 
 async def test_a_use_of_what_was_never_learned_or_is_another_agents_is_parked_saying_what_to_do(counter: Bench) -> None:
     await keep_procedure(counter, agent_id="agent-2")
     await counter.work(used(worked=True))
-    await counter.work_alone()
+    await counter.work_what_waits()
     (parked,) = await counter.receipts()
     assert parked.ending == "parked"
     assert (parked.reason or "").startswith(f"agent 'agent-1' has no procedure {PROCEDURE}; teach it")

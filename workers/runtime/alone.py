@@ -2,7 +2,7 @@
 
 left pending by a dead replica ─┬─ for the first time ─▶ a page again
                                 └─ again ─────────────▶ a row of bus.retries, acknowledged
-what waited together for a mind ─▶ a page again, when it is due
+what waited together, for a mind or for what it overtook ─▶ a page again, when it is due
 a row that is due ─▶ taken: its attempt counted and its lease committed ─▶ worked ─┬─ ended ──▶ the row goes
                                                                                  ├─ failed ─▶ due later, or parked
                                                                                  └─ away ───▶ due again, uncounted
@@ -99,7 +99,7 @@ class Alone:
         return True
 
     async def work_together(self) -> bool:
-        """Work a page of what waited for a mind and is due; False when nothing is. Raises Outage and Contended."""
+        """Work a page of what waited together and is due; False when nothing is. Raises Outage and Contended."""
         lease = self._lease()
         async with self.database.queue() as db:
             limit = self.worker.side_by_side or self.settings.page
@@ -107,7 +107,8 @@ class Alone:
         if not taken:
             return False
         async with self._leased_together(taken, lease):
-            await self.life.work([Entry(one.entry_id, {b"data": one.body}) for one in taken])
+            attempts = {one.entry_id: one.attempts for one in taken}
+            await self.life.work([Entry(one.entry_id, {b"data": one.body}) for one in taken], attempts=attempts)
             await self._forget_settled(taken)
         return True
 
@@ -129,7 +130,8 @@ class Alone:
 
     async def _work(self, retry: Retry) -> list[Ended]:
         since = time.monotonic()
-        delivery = Delivery(decode(self.worker.on, retry.body, retry.entry_id, now=clock.now()), retry.entry_id, retry.body)
+        event = decode(self.worker.on, retry.body, retry.entry_id, now=clock.now())
+        delivery = Delivery(event, retry.entry_id, retry.body, retry.attempts)
         if not await self.life.unsettled([delivery]):
             return []
         if retry.attempts > self.settings.max_attempts:
@@ -139,8 +141,6 @@ class Alone:
     async def _finish(self, retry: Retry, ended: Sequence[Ended]) -> None:
         await self.life.announced(ended)
         match [one.ending for one in ended]:
-            case [RetryLater(counted=True, why=why)] if retry.attempts >= self.settings.max_attempts:
-                await self._park_in_the_end(retry, why)
             case [RetryLater(wait=wait, why=why, counted=counted)]:
                 await self._again(retry, wait.total_seconds(), why, counted=counted)  # together or alone, as its row says now
             case [GiveUp(why=why)]:

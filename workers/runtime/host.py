@@ -5,7 +5,7 @@ the keys of its stream ─▶ FastStream subscriber ─▶ accept ─▶ pages i
 watch      a lost group is created again and read from the beginning, receipts make that harmless; new partitions are read too
 reclaim    what a dead replica left pending is worked too, and alone if it is left again
 retry      what is set aside is worked alone, when it is due
-resume     what waits for a mind is worked in pages, when it is due
+resume     what waits together is worked in pages, when it is due
 """
 
 import asyncio
@@ -167,7 +167,7 @@ class Host:
             await self._rest()
 
     async def resume(self) -> None:
-        """Work what waited for a mind in pages, when it is due."""
+        """Work what waited together in pages, when it is due."""
         if await self._is_due(together=True) and await self.alone.work_together():
             self.life.stir()
         else:

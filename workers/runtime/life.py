@@ -14,7 +14,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -32,11 +32,11 @@ from store.receipts import Key
 from . import outcomes, record, streams
 from .parking import Parking
 from .patience import repeating, through_outages
-from .record import Delivery, Ended
+from .record import NOT_SET_ASIDE, Delivery, Ended
 from .runs import bounded
 from .streams import Entry
 from .sweep import announce
-from .worker import GiveUp, Job, Kit, RetryLater, Worker
+from .worker import Ending, GiveUp, Job, Kit, RetryLater, Worker
 
 EVENTS_PER_TRANSACTION = 128  # one for all gives replicas nothing to do side by side; one per agent is five times slower (measured)
 CONTENDED_TRIES = 10
@@ -65,9 +65,12 @@ class Life:
 
     # ── a page ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def work(self, entries: Sequence[Entry]) -> None:
-        """Work a page to its end, waiting out what is away; leaves it pending only when stopped while waiting."""
-        deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
+    async def work(self, entries: Sequence[Entry], *, attempts: Mapping[str, int] = NOT_SET_ASIDE) -> None:
+        """Work a page to its end, waiting out what is away; leaves it pending only when stopped while waiting.
+
+        `attempts`, by entry id, says of those that waited how often they were taken.
+        """
+        deliveries, malformed = record.opened(self.worker, entries, now=clock.now(), attempts=attempts)
         async with self.kept_ours(entries):
             for entry, error in malformed:
                 await self._through_outages(partial(self.parking.malformed, entry, error))
@@ -177,9 +180,15 @@ class Life:
             if not open_:
                 return []
             endings = await self.worker.write(db, [Job(delivery.event, thought) for delivery, thought in open_], self.kit)
-            ended = [Ended(delivery, ending) for (delivery, _), ending in zip(open_, endings, strict=True)]
+            ended = [Ended(delivery, self._in_the_end(delivery, ending)) for (delivery, _), ending in zip(open_, endings, strict=True)]
             await self._record(db, ended, found)
             return ended
+
+    def _in_the_end(self, delivery: Delivery, ending: Ending) -> Ending:
+        """How it ends: what may never come is not waited for any more after the last attempt."""
+        if isinstance(ending, RetryLater) and ending.counted and delivery.attempts >= self.kit.settings.max_attempts:
+            return GiveUp(f"{ending.why} (after {delivery.attempts} attempts)")
+        return ending
 
     async def _record(self, db: Write, ended: Sequence[Ended], found: Opening) -> None:
         now = clock.now()

@@ -153,7 +153,8 @@ async def look(settings: Settings, database: Database, redis: Redis) -> Look:
     groups = await _groups(redis)
     async with database.overview() as db:
         waiting, parked, unpublished = await retries.waiting(db), await receipts.parked_counts(db), await outbox.count_unpublished(db)
-        for_a_mind = await retries.for_a_mind(db)
+        asking = [name for name, worker in workers.table().items() if worker.asks]
+        for_a_mind = {name: some for name, some in (await retries.together(db)).items() if name in asking}
     return Look(
         workers=tuple(
             replace(

@@ -10,4 +10,4 @@ def wait_for(missing: str, kit: Kit) -> RetryLater:
 
     `missing` says what there is not, and what to do about it, for whoever finds it parked.
     """
-    return RetryLater(timedelta(seconds=kit.settings.claim_after_s / 3), missing, counted=True)
+    return RetryLater(timedelta(seconds=kit.settings.claim_after_s / 3), missing, together=True, exactly=True, counted=True)

@@ -57,7 +57,8 @@ class Parking:
         """Those a page gave up on: their receipts say so already; now the stream where a person looks. Raises Outage."""
         for one in ended:
             if isinstance(one.ending, GiveUp):
-                await self._append(one.delivery.body, one.delivery.key, one.delivery.entry_id, one.ending.why, attempts=1)
+                made = max(one.delivery.attempts, 1)
+                await self._append(one.delivery.body, one.delivery.key, one.delivery.entry_id, one.ending.why, attempts=made)
 
     async def worked_alone(self, retry: Retry, reason: str) -> None:
         """One that was worked alone and will not be again. Raises Outage."""

@@ -1,9 +1,10 @@
 """What is written down about a delivery: its receipt, its row among the retries or in the archive, its entry in the parked stream. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from events import MAX_CLOCK_AHEAD, Event, MalformedEvent, body_of, decode, entry_time, identity, kept_body
@@ -16,14 +17,17 @@ from store.retries import Retry
 from .streams import Entry
 from .worker import Done, Ending, GiveUp, Skip, Worker
 
+NOT_SET_ASIDE: Mapping[str, int] = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class Delivery:
-    """An event on its way through one worker, with the entry and the body it came in."""
+    """An event on its way through one worker, with the entry and the body it came in, and how often it was set aside and taken again."""
 
     event: Event
     entry_id: str
     body: bytes
+    attempts: int = 0
 
     @property
     def key(self) -> receipts.Key:
@@ -47,15 +51,16 @@ class Ended:
 
 
 def opened(
-    worker: Worker[Any, Any], entries: Iterable[Entry], *, now: datetime
+    worker: Worker[Any, Any], entries: Iterable[Entry], *, now: datetime, attempts: Mapping[str, int] = NOT_SET_ASIDE
 ) -> tuple[list[Delivery], list[tuple[Entry, MalformedEvent]]]:
-    """The entries that are events of the worker's stream, and those that never will be."""
+    """The entries that are events of the worker's stream, and those that never will be; `attempts` by entry id."""
     deliveries: list[Delivery] = []
     malformed: list[tuple[Entry, MalformedEvent]] = []
     for entry in entries:
         try:
             body = body_of(entry.fields)
-            deliveries.append(Delivery(decode(worker.on, body, entry.entry_id, now=now), entry.entry_id, body))
+            event = decode(worker.on, body, entry.entry_id, now=now)
+            deliveries.append(Delivery(event, entry.entry_id, body, attempts.get(entry.entry_id, 0)))
         except MalformedEvent as error:
             malformed.append((entry, error))
     return deliveries, malformed
@@ -76,7 +81,7 @@ def receipt(worker: Worker[Any, Any], ended: Ended, now: datetime) -> Receipt:
     delivery, ending = ended.delivery, ended.ending
     match ending:
         case GiveUp(why=why):
-            return parked_receipt(worker, delivery.key, delivery.entry_id, why, attempts=1, now=now)
+            return parked_receipt(worker, delivery.key, delivery.entry_id, why, attempts=max(delivery.attempts, 1), now=now)
         case Skip(why=why):
             return _settled(worker, delivery, "skip", Done("skipped", reason=why), now)
         case Done():

@@ -46,10 +46,10 @@ class Skip:
 
 @dataclass(frozen=True)
 class RetryLater:
-    """Not now, and not a failure: worked again after `wait`, never counted towards parking.
+    """Not now, and not a failure: worked again after `wait`, not counted towards parking unless it says so.
 
     `together`, what waits is worked in pages again, and waits twice as long each time, unless `exactly` says how long it takes.
-    `counted`, what it waits for may never come: each time it is worked alone counts as an attempt, and the last one parks it.
+    `counted`, what it waits for may never come: each look counts as an attempt, and the last one parks it.
     """
 
     wait: timedelta
@@ -123,6 +123,11 @@ class Worker(Generic[E, T]):
     def name(self) -> str:
         """The module that defines it: `deduplicator`."""
         return self.write.__module__.rpartition(".")[2]
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a mind, which is what it waits for."""
+        return self.patience > 1
 
     @property
     def thinks(self) -> bool:
