@@ -10,6 +10,10 @@ from workers.runtime import streams
 
 from .eyes import Eyes
 
+_WAITING = (
+    "SELECT worker, together, count(*) AS n, extract(epoch FROM now() - min(due_at))::float AS due_s, min(reason) AS why"
+    " FROM bus.retries GROUP BY worker, together ORDER BY worker, together"
+)
 OPEN = {
     "no transaction is left open": "SELECT pid, state, query FROM pg_stat_activity"
     " WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()",
@@ -28,9 +32,9 @@ async def left(eyes: Eyes, redis: Redis) -> list[str]:
                 found.append(f"{group} on {stream}: {state.lag} unread, {state.pending} pending")
         if length := await redis.xlen(stream):
             found.append(f"{stream} holds {length} entries")
-    [waiting] = await eyes.rows("SELECT count(*) AS n, min(due_at)::text AS due, min(reason) AS why FROM bus.retries")
-    if waiting["n"]:
-        found.append(f"{waiting['n']} wait for another attempt, from {waiting['due']}, such as: {waiting['why']}")
+    for row in await eyes.rows(_WAITING):
+        how = "together" if row["together"] else "alone"
+        found.append(f"{row['n']} of {row['worker']} wait {how}, the longest due for {row['due_s']:.0f} s, such as: {row['why']}")
     if letters := await eyes.value("SELECT count(*) FROM bus.outbox"):
         found.append(f"{letters} events wait to be published or answered")
     return found

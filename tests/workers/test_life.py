@@ -293,23 +293,43 @@ async def test_an_entry_id_of_the_future_dates_nothing_later_than_the_readers_ti
     assert delivery.event.occurred_at <= clock.now() + timedelta(minutes=5)
 
 
-async def test_what_a_dead_replica_left_is_a_page_again_and_what_is_left_again_is_worked_alone(actor: Actor) -> None:
-    mine, *others = await actor.publish("mine", "left behind", "left too")
+async def test_what_dead_replicas_leave_is_worked_in_ever_smaller_pages_and_at_last_alone(actor: Actor, kit: Kit) -> None:
+    actor.life.kit = replace(kit, settings=kit.settings.model_copy(update={"page": 128}))
+    mine, *others = await actor.publish(*(f"event {number}" for number in range(21)))
     actor.life.in_flight[mine.entry_id] += 1
 
-    async def taken() -> list[Entry] | None:
+    async def taken() -> list[list[Entry]] | None:
         return await actor.alone.take_over()
 
-    assert await until(taken, what="idle entries") == others
-    assert await actor.rows() == [], "nobody is suspected yet"
+    for sizes in ([20], [16, 4], [2] * 10):
+        pages = await until(taken, what="idle entries")
+        assert [len(page) for page in pages] == sizes
+        assert [entry for page in pages for entry in page] == others
+        assert await actor.rows() == []
     await actor.life.work(others[1:])
 
     async def nobody_left_to_work() -> bool:
         return await actor.alone.take_over() == []
 
-    await until(nobody_left_to_work, what="an entry that is left again")
-    assert [(row.event_id, row.reason) for row in await actor.rows()] == [("left behind", "its replica died while it was being worked")]
+    await until(nobody_left_to_work, what="an entry that is left once more")
+    assert [(row.event_id, row.reason) for row in await actor.rows()] == [("event 1", "its replica died while it was being worked")]
     assert await actor.pending() == 1, "its own"
+
+
+async def test_what_is_worked_one_by_one_side_by_side_is_worked_alone_when_it_is_left_again(actor: Actor) -> None:
+    actor.life.worker = replace(actor.life.worker, side_by_side=20)
+    entries = await actor.publish("one", "another")
+
+    async def taken() -> list[list[Entry]] | None:
+        return await actor.alone.take_over()
+
+    assert await until(taken, what="idle entries") == [[entry] for entry in entries]
+
+    async def is_set_aside() -> bool:
+        assert not await actor.alone.take_over()
+        return len(await actor.rows()) == 2
+
+    await until(is_set_aside, what="both set aside")
 
 
 async def test_a_settled_event_is_never_parked_however_often_it_was_taken(actor: Actor) -> None:

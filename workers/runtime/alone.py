@@ -1,7 +1,6 @@
-"""Working alone: what failed, or was left by a second dead replica, is worked one at a time, so that only the event at fault pays.
+"""Working alone: what failed, or was left by several dead replicas, is worked one at a time, so that only the event at fault pays.
 
-left pending by a dead replica ─┬─ for the first time ─▶ a page again
-                                └─ again ─────────────▶ a row of bus.retries, acknowledged
+left pending by a dead replica ─▶ a page again ─▶ smaller pages ─▶ a row of bus.retries, acknowledged
 what waited together, for a mind or for what it overtook ─▶ a page again, when it is due
 a row that is due ─▶ taken: its attempt counted and its lease committed ─▶ worked ─┬─ ended ──▶ the row goes
                                                                                  ├─ failed ─▶ due later, or parked
@@ -11,7 +10,7 @@ a row that is due ─▶ taken: its attempt counted and its lease committed ─�
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
@@ -29,6 +28,10 @@ from .streams import Entry
 from .worker import GiveUp, RetryLater
 
 TAKEN_OVER_ONCE = 2  # deliveries of an entry, as Redis counts them: the first, and that to who took it over
+SMALLER = {TAKEN_OVER_ONCE: 1, 3: 8, 4: 64}
+"""How many times smaller than a page those are in which an entry is worked that was delivered so often; more often, or one by one, it is
+worked alone.
+"""
 
 
 class Alone:
@@ -41,10 +44,10 @@ class Alone:
         self.settings = life.kit.settings
         self.log = life.log
 
-    async def take_over(self) -> list[Entry] | None:
-        """What a dead replica left pending, to be worked as a page; None when nobody left anything. Raises Outage and Contended.
+    async def take_over(self) -> list[list[Entry]] | None:
+        """What a dead replica left pending, in pages; None when nobody left anything. Raises Outage and Contended.
 
-        What was left a second time is set aside: one of it may kill whoever works it.
+        What is left again may hold an event that kills whoever works it: it is worked in smaller pages each time, and at last alone.
         """
         redis, stream, group = self.life.redis, self.life.stream, self.worker.name
         idle_ms = int(self.settings.claim_after_s * 1000)
@@ -53,16 +56,18 @@ class Alone:
             return None
         left = [entry for entry in claimed if entry.entry_id not in self.life.in_flight]
         times = await streams.times_delivered(redis, stream, group, [entry.entry_id for entry in left])
-        suspect = [entry for entry in left if times.get(entry.entry_id, 0) > TAKEN_OVER_ONCE]
-        if left:
-            then = f"{len(suspect):,} of them, left before, are each worked alone" if suspect else "worked as a page once more"
-            self.log.warning("replica.lost", entries=len(left), idle_s=self.settings.claim_after_s, next=then)
-        await self._set_aside(suspect)
-        return [entry for entry in left if entry not in suspect]
+        pages: list[list[Entry]] = []
+        for delivered, entries in _grouped(left, times).items():
+            size = self.life.page // SMALLER.get(delivered, self.life.page + 1)
+            then = f"worked in pages of {size}" if size > 1 or delivered == TAKEN_OVER_ONCE else "each is worked alone"
+            self.log.warning("replica.lost", entries=len(entries), idle_s=self.settings.claim_after_s, deliveries=delivered, next=then)
+            if size > 1 or delivered == TAKEN_OVER_ONCE:
+                pages += [entries[start : start + size] for start in range(0, len(entries), size)]
+            else:
+                await self._set_aside(entries)
+        return pages
 
     async def _set_aside(self, entries: Sequence[Entry]) -> None:
-        if not entries:
-            return
         deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
         for entry, error in malformed:
             await self.life.parking.malformed(entry, error)
@@ -225,6 +230,14 @@ class Alone:
                 yield
         finally:
             await asyncio.shield(let_go())
+
+
+def _grouped(entries: Sequence[Entry], times: Mapping[str, int]) -> dict[int, list[Entry]]:
+    """The entries by how often each was delivered; one of which Redis knows nothing any more was taken over just now."""
+    groups: dict[int, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(max(times.get(entry.entry_id, 0), TAKEN_OVER_ONCE), []).append(entry)
+    return groups
 
 
 class Exhausted(Exception):

@@ -3,7 +3,7 @@
 the keys of its stream ─▶ FastStream subscriber ─▶ accept ─▶ pages in flight (bounded) ─▶ Life.work
                             one for all keys of one server; one for each key of a cluster, where they are on several
 watch      a lost group is created again and read from the beginning, receipts make that harmless; new partitions are read too
-reclaim    what a dead replica left pending is worked too, and alone if it is left again
+reclaim    what a dead replica left pending is worked too, in smaller pages if it is left again
 retry      what is set aside is worked alone, when it is due
 resume     what waits together is worked in pages, when it is due
 """
@@ -150,7 +150,8 @@ class Host:
         try:
             await self._let_the_living_speak()
             while (left := await self.alone.take_over()) is not None:
-                await self.accept(left)
+                for page in left:
+                    await self.accept(page)
             if self.rounds % CONSUMERS_FORGOTTEN_EVERY == 0:
                 await streams.forget_dead_consumers(self.life.redis, self.life.stream, self.life.worker.name)
         except Outage:
