@@ -66,8 +66,6 @@ Key = tuple[str, UUID]
 _NAMES = many.columns(Decision)
 _COLUMNS = ", ".join(_NAMES)
 _PUT = text(many.upserting("brain.decisions", _NAMES, key=("agent_id", "decision_id"), fixed=("created_at",)))
-
-
 _BY_KEY = text(many.reading("brain.decisions", _NAMES, key="decision_id"))
 
 

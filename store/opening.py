@@ -40,7 +40,7 @@ _OPENING = text(
 )
 
 
-async def opened(db: Write, worker: str, keys: Collection[Key], registered: Registered) -> Opening:
+async def of(db: Write, worker: str, keys: Collection[Key], registered: Registered) -> Opening:
     """Look, and hold the embedder to what it was. Raises Misconfigured when it is another one, or there is none."""
     asked, every = list(keys), sorted({agent for agent, _ in keys})
     rows = await db.execute(_OPENING, {**many.apart(asked, "agents", "events"), "every": every, "worker": worker})

@@ -23,7 +23,7 @@ from .database import Read, Write
 
 @dataclass(frozen=True)
 class Retry:
-    """One row of bus.retries. `attempts` counts those made alone, the one under way included."""
+    """One row of bus.retries. `attempts` counts how often it was taken, alone or together, the time under way included."""
 
     worker: str
     agent_id: str
@@ -134,11 +134,20 @@ async def take_together(db: Write, worker: str, *, now: datetime, lease: datetim
 
 
 async def due_again(db: Write, taken: Collection[Retry], *, lease: datetime, due_at: datetime) -> None:
-    """Those of these that are still under this lease are due at `due_at`: the next lease, or now when they are let go."""
+    """Those of these that are still under this lease are due at `due_at`, under the next lease."""
+    await _under_lease(db, taken, "due_at = :due_at", lease, due_at)
+
+
+async def let_go(db: Write, taken: Collection[Retry], *, lease: datetime, due_at: datetime) -> None:
+    """Those of these that are still under this lease were not looked at: due again at `due_at`, the attempt not counted."""
+    await _under_lease(db, taken, "due_at = :due_at, attempts = greatest(r.attempts - 1, 0)", lease, due_at)
+
+
+async def _under_lease(db: Write, taken: Collection[Retry], change: str, lease: datetime, due_at: datetime) -> None:
     if taken:
         await db.execute(
             text(
-                "UPDATE bus.retries r SET due_at = :due_at FROM unnest(CAST(:workers AS text[]), CAST(:agents AS text[]),"
+                f"UPDATE bus.retries r SET {change} FROM unnest(CAST(:workers AS text[]), CAST(:agents AS text[]),"
                 " CAST(:events AS text[])) AS q(worker, agent_id, event_id) WHERE r.worker = q.worker AND r.agent_id = q.agent_id"
                 " AND r.event_id = q.event_id AND r.together AND r.due_at = :lease"
             ),
@@ -199,7 +208,7 @@ async def waiting(db: Read) -> dict[str, Waiting]:
     return {row.worker: Waiting(count=row.waiting, reason=row.reason) for row in rows}
 
 
-async def together(db: Read) -> dict[str, Waiting]:
+async def waiting_together(db: Read) -> dict[str, Waiting]:
     """Of what waits at each worker, that which waits together: for a mind, if it is a worker that asks one."""
     rows = await db.execute(
         text(

@@ -53,5 +53,6 @@ worker = Worker(
     outcomes=settling.OUTCOMES,
     publishes=(EpisodeSummarized, FactLearned),
     patience=settling.PATIENCE,
+    asks=True,
     side_by_side=settling.SIDE_BY_SIDE,
 )

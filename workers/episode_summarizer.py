@@ -50,11 +50,12 @@ async def _close(db: Write, event: EpisodeClosed, thought: Considered, kit: Kit)
             f" {event.agent_id!r}; publish it with the right agent_id"
         )
     if episode is None:
-        return overtaken.wait_for(
+        wait = overtaken.wait_for(
             f"agent {event.agent_id!r} has no episode {event.episode_id} and the event carries no transcript; publish it again with a"
             " transcript, or after its turns",
             kit,
         )
+        return replace(wait, together=False)  # what waits together here waits for a mind
     if row is not None and row.settled_by:
         return await _afterwards(db, event, row, kit)
     if not episode.active:
@@ -98,5 +99,6 @@ worker = Worker(
     outcomes=settling.OUTCOMES,
     publishes=(EpisodeSummarized, FactLearned, EpisodeUnsettled),
     patience=settling.PATIENCE,
+    asks=True,
     side_by_side=settling.SIDE_BY_SIDE,
 )

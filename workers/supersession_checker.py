@@ -34,4 +34,4 @@ async def supersede(db: Write, jobs: Sequence[Job[FactStored, Considered]], kit:
     return await check.settle(db, jobs, kit)
 
 
-worker = Worker(on=FactStored, think=consider, write=supersede, outcomes=check.OUTCOMES, publishes=PUBLISHES, patience=PATIENCE)
+worker = Worker(on=FactStored, think=consider, write=supersede, outcomes=check.OUTCOMES, publishes=PUBLISHES, patience=PATIENCE, asks=True)

@@ -31,4 +31,6 @@ async def look_again(db: Write, jobs: Sequence[Job[FactUnsettled, Considered]], 
     return await check.settle(db, jobs, kit)
 
 
-worker = Worker(on=FactUnsettled, think=consider, write=look_again, outcomes=check.OUTCOMES, publishes=PUBLISHES, patience=PATIENCE)
+worker = Worker(
+    on=FactUnsettled, think=consider, write=look_again, outcomes=check.OUTCOMES, publishes=PUBLISHES, patience=PATIENCE, asks=True
+)

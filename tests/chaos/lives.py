@@ -19,7 +19,7 @@ from tests.system.replica import FAIL, KILL
 from .malformed import Fields, malformed
 
 EVENTS_PER_AGENT = 500
-STAYING = 24
+STAYING = 12
 CHANGING = 3
 CITIES = ("Oslo", "Bergen", "Rome", "Lima")
 MALFORMED_SHARE = 0.015  # of facts, which are two thirds of all events

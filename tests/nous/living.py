@@ -111,7 +111,7 @@ class Living:
         if not entries:
             return False
         self.read[stream] = entries[-1].entry_id
-        await self.archivist.keep(stream, entries)
+        await self.archivist.keep({stream: entries})
         for name in workers.consumers().get(stream, ()):
             await self.lives[name].work(entries)
             while await Alone(self.lives[name]).work_one():

@@ -155,13 +155,13 @@ async def test_an_operator_sees_how_many_wait_and_why_the_oldest_does(db: Write)
     assert (found["x"], found["y"]) == (Waiting(count=3, reason="the oldest"), Waiting(count=1, reason="alone"))
 
 
-async def test_of_what_waits_that_which_waits_for_a_mind_is_counted_apart(db: Write) -> None:
+async def test_of_what_waits_that_which_waits_together_is_counted_apart(db: Write) -> None:
     rows = [("x", 0, "later", True), ("x", -9, "the first", True), ("x", -99, "it failed", False), ("y", 0, "it failed", False)]
     await retries.set_aside(
         db,
         [a_retry(worker=worker, since=NOON + since * SECOND, reason=why, together=together) for worker, since, why, together in rows],
     )
-    assert await retries.together(db) == {"x": Waiting(count=2, reason="the first")}
+    assert await retries.waiting_together(db) == {"x": Waiting(count=2, reason="the first")}
 
 
 # ── outbox ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

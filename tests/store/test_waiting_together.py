@@ -159,9 +159,9 @@ async def test_what_has_ended_is_forgotten_where_it_waited_together_only(db: Wri
     assert await rows(db) == [alone]
 
 
-async def test_what_waits_for_a_mind_is_counted_apart_and_what_waits_at_all_is_held(db: Write) -> None:
+async def test_what_waits_together_is_counted_apart_and_what_waits_at_all_is_held(db: Write) -> None:
     await retries.set_aside(db, [waits("1", since=NOON - SECOND, reason="529"), waits("2"), waits("3", together=False)])
-    assert (await retries.together(db))[WORKER] == Waiting(count=2, reason="529")
+    assert (await retries.waiting_together(db))[WORKER] == Waiting(count=2, reason="529")
     assert (await retries.waiting(db))[WORKER].count == 3
     agent = waits().agent_id
     assert await retries.held(db, WORKER, [(agent, "1"), (agent, "3"), (agent, "4"), ("b", "1")]) == {(agent, "1"), (agent, "3")}

@@ -111,7 +111,7 @@ async def test_nothing_that_was_replicated_is_lost_when_a_primary_is_killed_unde
         assert event_ids
     expected = {event.event_id for event in (*safe, *late)}
     await until(partial(all_have_receipts, database, expected), within_s=60, what="a receipt of every event that was safe")
-    await until(partial(is_settled, kit, redis), within_s=60, what="nothing pending anywhere")
+    await until(partial(left, kit, redis), within_s=60, what="nothing pending anywhere")
     for worker in WORKERS:
         counts = await rows(
             database, "SELECT event_id, count(*) FROM bus.receipts WHERE worker = :worker GROUP BY 1 HAVING count(*) > 1", worker=worker
@@ -135,11 +135,16 @@ async def all_have_receipts(database: Database, expected: set[str]) -> bool:
     return expected <= {event for (event,) in found}
 
 
-async def is_settled(kit: Kit, redis: Redis) -> bool:
+class Nothing(list[str]):
+    """True when there is nothing in it, and what there is for whoever waits in vain."""
+
+    def __bool__(self) -> bool:
+        return not self.__len__()
+
+
+async def left(kit: Kit, redis: Redis) -> Nothing:
     try:
         seen = await look(kit.settings, kit.database, redis)
     except (Outage, Contended) as error:
-        print(error)
-        return False
-    print(seen.left())
-    return all(one.is_through for one in seen.workers if one.worker in WORKERS) and not seen.outbox
+        return Nothing([str(error)])
+    return Nothing([str(one) for one in seen.workers if one.worker in WORKERS and not one.is_through] + ["outbox"] * bool(seen.outbox))

@@ -199,7 +199,7 @@ async def test_what_is_pending_is_not_trimmed_nor_anything_after_it(redis, ten):
 
 
 @pytest.mark.parametrize("lost_after", range(1, 6))
-async def test_nothing_is_trimmed_by_what_groups_had_read_before_redis_lost_its_last_second(redis, ten, monkeypatch, lost_after):
+async def test_nothing_is_trimmed_of_what_groups_had_in_work_before_redis_lost_its_last_second(redis, ten, monkeypatch, lost_after):
     """After so many commands of the trimming Redis comes back with what it had synced: the entries, and groups that have read nothing."""
     for group in ("deduplicator", streams.ARCHIVIST):
         await read_by(redis, group, 10, acknowledged=False)
@@ -238,7 +238,7 @@ async def test_ids_are_counted_and_compared_as_they_are_however_large(redis):
         await streams.ensure_group(redis, "fact_learned", group)
         await read_by(redis, group, 2)
     await retention.trim(redis, LISTENING, keep_s=0)
-    assert (await left(redis))[-3:] == ids[2:]
+    assert await left(redis) == ids[1:], "the last one that was read stays while its id is too large to count on from"
     for group in ("deduplicator", streams.ARCHIVIST):
         await read_by(redis, group, 3)
     await retention.trim(redis, LISTENING, keep_s=0)

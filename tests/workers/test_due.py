@@ -16,6 +16,11 @@ from workers.runtime.due import Due
 LONG_AGO = float("-inf")
 
 
+@pytest.fixture(autouse=True)
+def _no_look_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due, "LOOKED_AT_EVERY_S", 3600.0)
+
+
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """One for each look at the store."""
@@ -57,4 +62,14 @@ async def test_what_was_set_aside_since_the_last_look_is_looked_for_at_once(data
     await set_aside(database, worker="fails", due_at=clock.now() - timedelta(seconds=1))
     assert not await seen.has("fails", together=False, since=LONG_AGO), "a moment ago there was nothing"
     assert await seen.has("fails", together=False, since=time.monotonic())
+    assert len(looks) == 2
+
+
+async def test_a_look_that_has_grown_old_is_made_again(database: Database, looks: list[None], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Due(database, ["fails"])
+    await seen.has("fails", together=False, since=LONG_AGO)
+    await seen.has("fails", together=False, since=LONG_AGO)
+    assert len(looks) == 1
+    monkeypatch.setattr(due, "LOOKED_AT_EVERY_S", 0.0)
+    await seen.has("fails", together=False, since=LONG_AGO)
     assert len(looks) == 2

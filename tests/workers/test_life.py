@@ -49,6 +49,16 @@ class Actor:
             await self.thinks(events)
         return [None] * len(events)
 
+    async def taken_over(self) -> list[list[Entry]]:
+        """The pages of what nobody has touched for the claim time, once there is any."""
+        pages: list[list[Entry]] = []
+
+        async def taken() -> bool:
+            return await self.alone.take_over(1_000, pages.extend)
+
+        await until(taken, what="idle entries")
+        return pages
+
     def _writing(self) -> Any:
         async def act(db: Write, jobs: Sequence[Job[FactLearned, None]], kit: Kit) -> Sequence[Ending]:
             """Do what the test says."""
@@ -297,21 +307,13 @@ async def test_what_dead_replicas_leave_is_worked_in_ever_smaller_pages_and_at_l
     actor.life.kit = replace(kit, settings=kit.settings.model_copy(update={"page": 128}))
     mine, *others = await actor.publish(*(f"event {number}" for number in range(21)))
     actor.life.in_flight[mine.entry_id] += 1
-
-    async def taken() -> list[list[Entry]] | None:
-        return await actor.alone.take_over()
-
     for sizes in ([20], [16, 4], [2] * 10):
-        pages = await until(taken, what="idle entries")
+        pages = await actor.taken_over()
         assert [len(page) for page in pages] == sizes
         assert [entry for page in pages for entry in page] == others
         assert await actor.rows() == []
     await actor.life.work(others[1:])
-
-    async def nobody_left_to_work() -> bool:
-        return await actor.alone.take_over() == []
-
-    await until(nobody_left_to_work, what="an entry that is left once more")
+    assert await actor.taken_over() == []
     assert [(row.event_id, row.reason) for row in await actor.rows()] == [("event 1", "its replica died while it was being worked")]
     assert await actor.pending() == 1, "its own"
 
@@ -319,17 +321,37 @@ async def test_what_dead_replicas_leave_is_worked_in_ever_smaller_pages_and_at_l
 async def test_what_is_worked_one_by_one_side_by_side_is_worked_alone_when_it_is_left_again(actor: Actor) -> None:
     actor.life.worker = replace(actor.life.worker, side_by_side=20)
     entries = await actor.publish("one", "another")
+    assert await actor.taken_over() == [[entry] for entry in entries]
+    assert await actor.taken_over() == []
+    assert [row.event_id for row in await actor.rows()] == ["another", "one"]
 
-    async def taken() -> list[list[Entry]] | None:
-        return await actor.alone.take_over()
 
-    assert await until(taken, what="idle entries") == [[entry] for entry in entries]
+async def test_what_a_stopping_replica_gives_back_is_taken_over_as_if_for_the_first_time(actor: Actor, kit: Kit) -> None:
+    actor.life.kit = replace(kit, settings=kit.settings.model_copy(update={"page": 128}))
+    entries = await actor.publish("one", "another")
+    for _ in range(6):
+        assert await actor.taken_over() == [entries], "as one page, however often"
+        assert await streams.own_pending(actor.life.redis, GROUP, "by-hand", ["fact_learned"], count=10) == entries
+        await streams.give_back(actor.life.redis, GROUP, "by-hand", ["fact_learned"])
+    assert await actor.rows() == []
 
-    async def is_set_aside() -> bool:
-        assert not await actor.alone.take_over()
-        return len(await actor.rows()) == 2
 
-    await until(is_set_aside, what="both set aside")
+async def test_a_look_that_a_stop_cut_short_is_not_counted(actor: Actor) -> None:
+    actor.ends = {"later": RetryLater(timedelta(0), "its other half is missing", together=True, exactly=True, counted=True)}
+    await actor.life.work(await actor.publish("later"))
+    begun = asyncio.Event()
+
+    async def hang(_: Sequence[FactLearned]) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    actor.thinks = hang
+    look = asyncio.create_task(actor.alone.work_together())
+    await begun.wait()
+    look.cancel()
+    with suppress(asyncio.CancelledError):
+        await look
+    assert [row.attempts for row in await actor.rows()] == [0]
 
 
 async def test_a_settled_event_is_never_parked_however_often_it_was_taken(actor: Actor) -> None:

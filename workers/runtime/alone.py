@@ -10,7 +10,7 @@ a row that is due ─▶ taken: its attempt counted and its lease committed ─�
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
@@ -35,7 +35,7 @@ worked alone.
 
 
 class Alone:
-    """Works single deliveries of one worker in one process, one after another."""
+    """Works what was set aside of one worker in one process, and hands over what dead replicas left."""
 
     def __init__(self, life: Life) -> None:
         self.life = life
@@ -44,19 +44,21 @@ class Alone:
         self.settings = life.kit.settings
         self.log = life.log
 
-    async def take_over(self) -> list[list[Entry]] | None:
-        """What a dead replica left pending, in pages; None when nobody left anything. Raises Outage and Contended.
+    async def take_over(self, count: int, work: Callable[[list[list[Entry]]], None]) -> bool:
+        """Take over up to `count` entries that a dead replica left pending, and have them worked in pages; whether there were any.
 
         What is left again may hold an event that kills whoever works it: it is worked in smaller pages each time, and at last alone.
+        Raises Outage and Contended.
         """
         redis, stream, group = self.life.redis, self.life.stream, self.worker.name
         idle_ms = int(self.settings.claim_after_s * 1000)
-        claimed = await streams.claim(redis, stream, group, self.life.consumer, idle_ms=idle_ms, count=self.settings.page)
-        if not claimed:
-            return None
+        claimed = await streams.claim(redis, stream, group, self.life.consumer, idle_ms=idle_ms, count=count)
         left = [entry for entry in claimed if entry.entry_id not in self.life.in_flight]
-        times = await streams.times_delivered(redis, stream, group, [entry.entry_id for entry in left])
+        times: Mapping[str, int] = {}
+        with suppress(Outage):  # they are claimed: who is away now will be waited for
+            times = await streams.times_delivered(redis, stream, group, [entry.entry_id for entry in left])
         pages: list[list[Entry]] = []
+        suspects: list[Entry] = []
         for delivered, entries in _grouped(left, times).items():
             size = self.life.page // SMALLER.get(delivered, self.life.page + 1)
             then = f"worked in pages of {size}" if size > 1 or delivered == TAKEN_OVER_ONCE else "each is worked alone"
@@ -64,8 +66,11 @@ class Alone:
             if size > 1 or delivered == TAKEN_OVER_ONCE:
                 pages += [entries[start : start + size] for start in range(0, len(entries), size)]
             else:
-                await self._set_aside(entries)
-        return pages
+                suspects += entries
+        work(pages)
+        if suspects:
+            await self._set_aside(suspects)
+        return bool(claimed)
 
     async def _set_aside(self, entries: Sequence[Entry]) -> None:
         deliveries, malformed = record.opened(self.worker, entries, now=clock.now())
@@ -223,7 +228,8 @@ class Alone:
 
         async def let_go() -> None:
             with suppress(Outage, Contended):
-                await due_again(clock.now())
+                async with self.database.queue() as db:
+                    await retries.let_go(db, taken, lease=lease, due_at=clock.now())
 
         try:
             async with repeating(renew, every_s=self.life.heartbeat_s, log=self.log):

@@ -9,7 +9,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -37,6 +37,7 @@ from .worker import Kit, Worker
 
 SWEEP_EVERY_S = 5.0
 TIDY_EVERY_S = 300.0
+GIVEN_BACK_WITHIN_S = 2.0
 LOOK_AGAIN_S = 1.0  # after something was away
 
 T = TypeVar("T")
@@ -151,6 +152,8 @@ class Process:
         for task in late:
             task.cancel()
         await asyncio.gather(*ending, *(host.abandon() for host in self.hosts), return_exceptions=True)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*(host.give_back() for host in self.hosts)), GIVEN_BACK_WITHIN_S)
         await self.broker.stop()
         await self.redis.aclose()
         log.info("workers.stopped", left_to_others=len(late))

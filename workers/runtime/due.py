@@ -14,7 +14,7 @@ LOOKED_AT_EVERY_S = 1.0
 
 
 class Due:
-    """Looks for one process, at most once in LOOKED_AT_EVERY_S, and remembers what was seen."""
+    """Looks for one process, and remembers for LOOKED_AT_EVERY_S what was seen."""
 
     def __init__(self, database: Database, workers: Sequence[str]) -> None:
         self._database = database

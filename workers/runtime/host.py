@@ -9,7 +9,7 @@ resume     what waits together is worked in pages, when it is due
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -30,7 +30,7 @@ from .streams import Entry
 from .worker import Worker
 
 POLLING_INTERVAL_MS = 1_000  # redis-py gives up a read after 5 s; latency does not depend on this
-FEW = 4  # times fewer entries than a page may have
+FEW = 4  # an entry for every so many that a page may have, or less
 RETRY_POLL_S = 1.0
 IDLE_POLL_S = 5.0  # while nothing was set aside lately: looking is most of what an idle worker costs (measured, docs/performance.md)
 WATCH_EVERY_S = 0.5
@@ -60,25 +60,54 @@ class Host:
         self.looked_at = float("-inf")
         self.subscribers: dict[str, Any] = {}
         self.given_up_on: set[str] = set()
+        self.more: set[bool] = set()
 
     async def accept(self, entries: list[Entry]) -> None:
-        """Take what was fetched, page by page, and return when there is room for more. What is not started yet is kept from others."""
+        """Take what was fetched, page by page, and return when there is room for more. What is not started yet is kept from others.
+
+        A worker that does not think and got few entries has room when they are through.
+        """
         size = self.life.page
         async with self.life.kept_ours(entries if self._is_full else entries[size:]):
             for start in range(0, len(entries), size):
                 await self._room()
-                if start and self.life.stopping.is_set():
+                if self.life.stopping.is_set():  # what is not started then is worked, or left, by `finish`
                     return
-                task = asyncio.create_task(self._work(entries[start : start + size]))
-                self.pages.add(task)
-                task.add_done_callback(self.pages.discard)
+                self._start(self._work(entries[start : start + size]))
         await self._room()
-        if len(entries) * FEW < size and self.pages:  # what comes meanwhile is one page, and not a transaction for every few of it
-            await asyncio.wait(self.pages)
+        if len(entries) * FEW < size and self.pages and not self.life.worker.thinks:
+            await asyncio.wait(self.pages)  # what comes meanwhile is one page, and not a transaction for every few of it
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self.pages.add(task)
+        task.add_done_callback(self.pages.discard)
+
+    def _take_up(self, pages: Sequence[list[Entry]]) -> None:
+        """Work these beside what is read: those that are smaller than a page one after another, in the place of one."""
+        turns: list[list[list[Entry]]] = []
+        for page in pages:
+            if turns and sum(map(len, turns[-1])) + len(page) <= self.life.page:
+                turns[-1].append(page)
+            else:
+                turns.append([page])
+        for turn in turns:
+            self._start(self._work_in_turn(turn))
+
+    async def _work_in_turn(self, pages: Sequence[list[Entry]]) -> None:
+        async with self.life.kept_ours([entry for page in pages for entry in page]):
+            for page in pages:
+                if not self.life.stopping.is_set():
+                    await self._work(page)
 
     @property
     def _is_full(self) -> bool:
-        return len(self.pages) >= self.life.pages_in_flight
+        return not self._free
+
+    @property
+    def _free(self) -> int:
+        """How many pages more may be worked at once."""
+        return max(self.life.pages_in_flight - len(self.pages), 0)
 
     async def _room(self) -> None:
         while self._is_full:
@@ -146,12 +175,12 @@ class Host:
             raise Outage("Redis", "it did not answer the first read in time") from error
 
     async def reclaim(self) -> None:
-        """Take over what dead replicas left."""
+        """Take over what dead replicas left, as far as there is room."""
         try:
             await self._let_the_living_speak()
-            while (left := await self.alone.take_over()) is not None:
-                for page in left:
-                    await self.accept(page)
+            while self._free and not self.life.stopping.is_set():
+                if not await self.alone.take_over(self._free * self.life.page, self._take_up):
+                    break
             if self.rounds % CONSUMERS_FORGOTTEN_EVERY == 0:
                 await streams.forget_dead_consumers(self.life.redis, self.life.stream, self.life.worker.name)
         except Outage:
@@ -162,20 +191,21 @@ class Host:
 
     async def retry(self) -> None:
         """Work what is due, one alone after another; look again in a moment when nothing is."""
-        if await self._is_due(together=False) and await self.alone.work_one():
-            self.life.stir()
-        else:
-            await self._rest()
+        await self._work_what_is_due(self.alone.work_one, together=False)
 
     async def resume(self) -> None:
         """Work what waited together in pages, when it is due."""
-        if await self._is_due(together=True) and await self.alone.work_together():
+        await self._work_what_is_due(self.alone.work_together, together=True)
+
+    async def _work_what_is_due(self, work: Callable[[], Awaitable[bool]], *, together: bool) -> None:
+        """Where there was something due there may be more; else it is asked for with what else this process waits for."""
+        name, since = self.life.worker.name, self.life.stirred_at
+        if (together in self.more or await self.due.has(name, together=together, since=since)) and await work():
+            self.more.add(together)
             self.life.stir()
         else:
+            self.more.discard(together)
             await self._rest()
-
-    async def _is_due(self, *, together: bool) -> bool:
-        return await self.due.has(self.life.worker.name, together=together, since=self.life.stirred_at)
 
     async def finish(self) -> None:
         """Fetch no more, and finish the pages in flight; what waits for something that is away stays pending."""
@@ -192,7 +222,7 @@ class Host:
         while came := [
             one
             for one in await streams.own_pending(life.redis, life.worker.name, life.consumer, self.keys, count=life.page)
-            if one.entry_id not in self.given_up_on
+            if one.entry_id not in self.given_up_on and one.entry_id not in life.in_flight
         ]:
             self.given_up_on |= {one.entry_id for one in came}  # what waits for something that is away stays pending
             await self._work(came)
@@ -202,6 +232,11 @@ class Host:
         for page in self.pages:
             page.cancel()
         await asyncio.gather(*self.pages, return_exceptions=True)
+
+    async def give_back(self) -> None:
+        """What this process leaves unfinished as it stops is at no fault: whoever takes it over does so for the first time."""
+        with suppress(Outage):
+            await streams.give_back(self.life.redis, self.life.worker.name, self.life.consumer, self.keys)
 
     async def _let_the_living_speak(self) -> None:
         """After Redis was away every pending entry looks abandoned: wait until each live replica has renewed its own."""

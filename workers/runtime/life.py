@@ -172,7 +172,7 @@ class Life:
 
     async def _write_once(self, group: Sequence[tuple[Delivery, Any]]) -> list[Ended]:
         async with self.kit.database.write({delivery.event.agent_id for delivery, _ in group}) as db:
-            found = await opening.opened(db, self.worker.name, [delivery.key for delivery, _ in group], self.kit.registered)
+            found = await opening.of(db, self.worker.name, [delivery.key for delivery, _ in group], self.kit.registered)
             open_ = [(delivery, thought) for delivery, thought in group if delivery.key not in found.settled]
             if found.was_erased:
                 refused = await forgotten.refused(db, [record.arrival(delivery) for delivery, _ in open_])
@@ -187,7 +187,7 @@ class Life:
     def _in_the_end(self, delivery: Delivery, ending: Ending) -> Ending:
         """How it ends: what may never come is not waited for any more after the last attempt."""
         if isinstance(ending, RetryLater) and ending.counted and delivery.attempts >= self.kit.settings.max_attempts:
-            return GiveUp(f"{ending.why} (after {delivery.attempts} attempts)")
+            return GiveUp(f"{ending.why} (after {delivery.attempts} attempts)", attempts=delivery.attempts)
         return ending
 
     async def _record(self, db: Write, ended: Sequence[Ended], found: Opening) -> None:

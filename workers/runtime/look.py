@@ -1,7 +1,7 @@
 """Looking: how far every worker is, and waiting until all of them are through.
 
     stream ──lag──▶ delivered ──pending──▶ settled
-                        └──failed, or its replica died──▶ retrying ──▶ settled, or parked for a person
+                        └──failed, or must wait──▶ retrying ──▶ settled, or parked for a person
 
 Two looks in a row that find nothing to do are "settled". A look changes nothing; who tells what was seen is elsewhere: a person by
 `nous status` (nous/cli/standing.py), Prometheus by shared.py.
@@ -154,7 +154,7 @@ async def look(settings: Settings, database: Database, redis: Redis) -> Look:
     async with database.overview() as db:
         waiting, parked, unpublished = await retries.waiting(db), await receipts.parked_counts(db), await outbox.count_unpublished(db)
         asking = [name for name, worker in workers.table().items() if worker.asks]
-        for_a_mind = {name: some for name, some in (await retries.together(db)).items() if name in asking}
+        for_a_mind = {name: some for name, some in (await retries.waiting_together(db)).items() if name in asking}
     return Look(
         workers=tuple(
             replace(

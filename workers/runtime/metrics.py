@@ -85,7 +85,7 @@ def outcome(one: Ended) -> str:
 
 
 def set_aside(worker: str, deliveries: int) -> None:
-    """So many deliveries are tried again: their page failed, or their replica died."""
+    """So many deliveries are tried again, each alone: they failed, or replicas died on them."""
     OUTCOMES.labels(worker, "retried").inc(deliveries)
 
 

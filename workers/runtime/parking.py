@@ -57,8 +57,8 @@ class Parking:
         """Those a page gave up on: their receipts say so already; now the stream where a person looks. Raises Outage."""
         for one in ended:
             if isinstance(one.ending, GiveUp):
-                made = max(one.delivery.attempts, 1)
-                await self._append(one.delivery.body, one.delivery.key, one.delivery.entry_id, one.ending.why, attempts=made)
+                delivery, ending = one.delivery, one.ending
+                await self._append(delivery.body, delivery.key, delivery.entry_id, ending.why, attempts=ending.attempts)
 
     async def worked_alone(self, retry: Retry, reason: str) -> None:
         """One that was worked alone and will not be again. Raises Outage."""

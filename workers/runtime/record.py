@@ -80,8 +80,8 @@ def receipt(worker: Worker[Any, Any], ended: Ended, now: datetime) -> Receipt:
     """The receipt of a delivery that is done, skipped or given up. Raises ValueError for an ending the worker did not promise."""
     delivery, ending = ended.delivery, ended.ending
     match ending:
-        case GiveUp(why=why):
-            return parked_receipt(worker, delivery.key, delivery.entry_id, why, attempts=max(delivery.attempts, 1), now=now)
+        case GiveUp(why=why, attempts=attempts):
+            return parked_receipt(worker, delivery.key, delivery.entry_id, why, attempts=attempts, now=now)
         case Skip(why=why):
             return _settled(worker, delivery, "skip", Done("skipped", reason=why), now)
         case Done():

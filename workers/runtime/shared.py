@@ -71,7 +71,9 @@ def _of_workers(seen: Look) -> Gauges:
     oldest = GaugeMetricFamily(
         "nous_oldest_pending_seconds", "Since the oldest pending entry was published; 0 when none is.", labels=("stream", "worker")
     )
-    waiting = GaugeMetricFamily("nous_waiting", "Deliveries set aside for another attempt, or for a mind.", labels=("worker",))
+    waiting = GaugeMetricFamily(
+        "nous_waiting", "Deliveries set aside for another attempt, for a mind, or for what they overtook.", labels=("worker",)
+    )
     for one in (*seen.workers, seen.archivist):
         where = (one.stream, one.worker)
         lag.add_metric(where, one.lag)

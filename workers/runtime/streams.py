@@ -181,18 +181,37 @@ _LAST_ID = f"{2**64 - 1}-{2**64 - 2}"  # the one after it is how Redis itself wr
 
 
 async def own_pending(redis: Redis, group: str, consumer: str, keys: Sequence[str], *, count: int) -> list[Entry]:
-    """What was delivered to this consumer and is not acknowledged, up to `count` entries of each key. Raises Outage."""
+    """What was delivered to this consumer and is not acknowledged, up to `count` entries of each key. Raises Outage.
+
+    Not by reading it again, which would count as one more delivery.
+    """
     found: list[Entry] = []
-    async with reachable():
-        for key in keys:
-            try:
-                told: Any = await redis.xreadgroup(group, consumer, {key: "0"}, count=count)
-            except ResponseError as error:
-                if "NOGROUP" in str(error):
-                    continue
-                raise
-            found += [one for _, entries in told or [] for one in _entries(key, entries) if one.fields]
+    for key in keys:
+        ids = await _own_ids(redis, key, group, consumer, count)
+        async with reachable(), redis.pipeline(transaction=False) as pipeline:
+            for entry_id in ids:
+                pipeline.xrange(key, entry_id, entry_id)
+            found += [one for some in await pipeline.execute() for one in _entries(key, some)]
     return found
+
+
+async def give_back(redis: Redis, group: str, consumer: str, keys: Sequence[str]) -> None:
+    """Let what this consumer has pending count as never delivered; it stays pending until somebody takes it over. Raises Outage."""
+    for key in keys:
+        if ids := await _own_ids(redis, key, group, consumer, COUNTED_AT_ONCE):
+            async with reachable():
+                await redis.xclaim(key, group, consumer, 0, list(ids), retrycount=0, justid=True)
+
+
+async def _own_ids(redis: Redis, key: str, group: str, consumer: str, count: int) -> list[str]:
+    async with reachable():
+        try:
+            told: Any = await redis.xpending_range(key, group, min="-", max="+", count=count, consumername=consumer)
+        except ResponseError as error:
+            if "NOGROUP" in str(error):
+                return []
+            raise
+    return [_text(one["message_id"]) for one in told]
 
 
 async def _read(redis: Redis, group: str, consumer: str, keys: Sequence[str], count: int, block_ms: int) -> list[Any]:
@@ -241,7 +260,12 @@ async def times_delivered(redis: Redis, stream: str, group: str, entry_ids: Sequ
         async with reachable(), redis.pipeline(transaction=False) as pipeline:
             for entry_id in ids:
                 pipeline.xpending_range(key, group, min=entry_id, max=entry_id, count=1)
-            told = await pipeline.execute()
+            try:
+                told = await pipeline.execute()
+            except ResponseError as error:
+                if "NOGROUP" in str(error):
+                    continue
+                raise
         found |= {partitions.named(key, _text(one["message_id"])): int(one["times_delivered"]) for some in told for one in some}
     return found
 
@@ -388,7 +412,10 @@ local function is_before(one, other)
     return is_less(one_seq, other_seq)
 end
 local there = redis.pcall('XINFO', 'GROUPS', KEYS[1])
-if there.err then return 0 end
+if there.err then
+    if string.find(there.err, 'no such key') then return 0 end
+    return there
+end
 local now = redis.call('TIME')
 local keep_from = string.format('%.0f-0', math.max(now[1] * 1000 + math.floor(now[2] / 1000) - ARGV[1], 0))
 local names, first = {}, keep_from

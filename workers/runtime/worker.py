@@ -61,9 +61,10 @@ class RetryLater:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """It can never succeed: parked at once, for a person to look at."""
+    """It can never succeed: parked at once, for a person to look at; after so many `attempts`, if it was waited for."""
 
     why: str
+    attempts: int = 1
 
 
 Ending = Done | Skip | RetryLater | GiveUp
@@ -107,8 +108,9 @@ async def no_thought(events: Sequence[Event], kit: Kit) -> Sequence[None]:
 class Worker(Generic[E, T]):
     """One worker. `publishes` and `outcomes` are what its receipts may say; the runtime holds it to them.
 
-    `patience` is how many time limits a page may be thought about: a mind takes its time. A worker that asks at length about each event
-    says how many it works `side_by_side`, each on its own: in a page what is thought through early would wait for the rest.
+    `asks`, what it waits for is a mind, and `patience` is how many time limits a page may be thought about: a mind takes its time. One that
+    asks at length about each event says how many it works `side_by_side`, each on its own: in a page what is thought through early would
+    wait for the rest.
     """
 
     on: type[E]
@@ -117,17 +119,13 @@ class Worker(Generic[E, T]):
     think: Think[E, T] = no_thought  # type: ignore[assignment]
     publishes: tuple[type[Event], ...] = ()
     patience: int = 1
+    asks: bool = False
     side_by_side: int | None = None
 
     @property
     def name(self) -> str:
         """The module that defines it: `deduplicator`."""
         return self.write.__module__.rpartition(".")[2]
-
-    @property
-    def asks(self) -> bool:
-        """Whether it asks a mind, which is what it waits for."""
-        return self.patience > 1
 
     @property
     def thinks(self) -> bool:
