@@ -18,7 +18,7 @@ from .run import Outcome, Size, run
 
 PUBLISHING_SHARE = 0.5
 PATIENT = {
-    "claim_after_s": 15,
+    "claim_after_s": 10,
     "retry_base_s": 0.2,
     "retry_cap_s": 2,
     "max_attempts": 5,
@@ -26,7 +26,7 @@ PATIENT = {
     "stream_keep_s": 5,
     "page": 128,
     "mind_timeout_s": 3,
-    "test_unanswered_s": 20,
+    "test_unanswered_s": 10,
     "test_mind_wait_s": 2,
 }
 EVENTS_FOR_ALL_FAULTS = 20_000
