@@ -37,7 +37,7 @@ check:
 bench: $(READY)
 	$(BIN)/python -m tests.bench
 
-# Ten minutes at most: nine and a bit from the first event, the rest to start and to compare. SEED=17 repeats a run.
+# Ten minutes at most: nine from the first event, the rest to start and to compare. SEED=17 repeats a run.
 chaos: $(READY)
 	$(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED)) --write docs/reliability.md
 
