@@ -98,10 +98,7 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     """The facts of these keys; a key that is not there is left out."""
     if not keys:
         return {}
-    rows = await db.execute(
-        _BY_KEY,
-        many.apart(keys, "agents", "ids"),
-    )
+    rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
     return {(row.agent_id, row.fact_id): _fact(row) for row in rows}
 
 
@@ -143,7 +140,7 @@ async def forgotten(db: Read, keys: Collection[Key]) -> set[Key]:
             "SELECT f.agent_id, f.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
             " JOIN heart.facts f ON f.agent_id = q.agent_id AND f.fact_id = q.fact_id AND f.forgotten_at IS NOT NULL"
         ),
-        _pairs(keys),
+        many.apart(keys, "agents", "facts"),
     )
     return {(row.agent_id, row.fact_id) for row in rows}
 
@@ -267,7 +264,7 @@ async def parts(db: Read, keys: Collection[Key]) -> list[tuple[Key, Key]]:
             " SELECT agent_id, fact_id, fact_id AS whole FROM q UNION ALL SELECT f.agent_id, f.fact_id, q.fact_id FROM q"
             " JOIN heart.facts f ON f.agent_id = q.agent_id AND f.merged_into = q.fact_id"
         ),
-        _pairs(keys),
+        many.apart(keys, "agents", "facts"),
     )
     return [((row.agent_id, row.fact_id), (row.agent_id, row.whole)) for row in rows]
 
@@ -296,7 +293,3 @@ def subject_key(subject: str | None) -> str | None:
 
 def _fact(row: Any) -> Fact:
     return Fact(*row)
-
-
-def _pairs(keys: Collection[Key]) -> dict[str, object]:
-    return {"agents": [agent for agent, _ in keys], "facts": [fact for _, fact in keys]}

@@ -30,7 +30,7 @@ def upserting(table: str, names: Sequence[str], *, key: Sequence[str], fixed: Se
 def reading(table: str, names: Sequence[str], *, key: str) -> str:
     """A statement that gives these columns of the rows whose (agent_id, key) are among the :agents and :ids, arrays of one length.
 
-    Each is looked up by itself: the planner would rather read all of an agent's rows (measured).
+    Each is looked up by itself, one look at the index (docs/performance.md).
     """
     return (
         f"SELECT {', '.join(f'f.{name}' for name in names)} FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, id)"

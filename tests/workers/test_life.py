@@ -1,7 +1,7 @@
 """The five ways a delivery ends, in a page and alone, and what counts."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -230,9 +230,8 @@ async def _when_due(actor: Actor) -> None:
     await until(worked, what="a due delivery")
 
 
-async def test_a_lone_attempt_that_is_cancelled_by_a_stop_is_given_back_uncounted(actor: Actor) -> None:
-    actor.raises = {"slow": ValueError("set aside")}
-    await actor.life.work(await actor.publish("slow"))
+async def cut_short(actor: Actor, work: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+    """Begin `work`, and cancel it while the worker thinks, as a stop does."""
     begun = asyncio.Event()
 
     async def hang(_: Sequence[FactLearned]) -> None:
@@ -240,11 +239,17 @@ async def test_a_lone_attempt_that_is_cancelled_by_a_stop_is_given_back_uncounte
         await asyncio.Event().wait()
 
     actor.thinks = hang
-    attempt = asyncio.create_task(actor.alone.work_one())
+    working = asyncio.create_task(work())
     await begun.wait()
-    attempt.cancel()
+    working.cancel()
     with suppress(asyncio.CancelledError):
-        await attempt
+        await working
+
+
+async def test_a_lone_attempt_that_is_cancelled_by_a_stop_is_given_back_uncounted(actor: Actor) -> None:
+    actor.raises = {"slow": ValueError("set aside")}
+    await actor.life.work(await actor.publish("slow"))
+    await cut_short(actor, actor.alone.work_one)
     (row,) = await actor.rows()
     assert (row.attempts, row.reason) == (0, "its process was stopped")
 
@@ -339,18 +344,7 @@ async def test_what_a_stopping_replica_gives_back_is_taken_over_as_if_for_the_fi
 async def test_a_look_that_a_stop_cut_short_is_not_counted(actor: Actor) -> None:
     actor.ends = {"later": RetryLater(timedelta(0), "its other half is missing", together=True, exactly=True, counted=True)}
     await actor.life.work(await actor.publish("later"))
-    begun = asyncio.Event()
-
-    async def hang(_: Sequence[FactLearned]) -> None:
-        begun.set()
-        await asyncio.Event().wait()
-
-    actor.thinks = hang
-    look = asyncio.create_task(actor.alone.work_together())
-    await begun.wait()
-    look.cancel()
-    with suppress(asyncio.CancelledError):
-        await look
+    await cut_short(actor, actor.alone.work_together)
     assert [row.attempts for row in await actor.rows()] == [0]
 
 

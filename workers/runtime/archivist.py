@@ -60,9 +60,10 @@ class Archivist:
         except streams.GroupLost:
             self.has_groups = False
             return
-        if found:
-            await through_outages(partial(self.keep, found), stopping=self.stopping, log=log)
-        if found and sum(map(len, found.values())) < PAGE:
+        if not found:
+            return
+        await through_outages(partial(self.keep, found), stopping=self.stopping, log=log)
+        if sum(map(len, found.values())) < PAGE:
             await stopped_within(GATHERED_S, self.stopping)
 
     async def keep(self, found: Mapping[str, Sequence[Entry]]) -> None:
