@@ -74,6 +74,7 @@ class Settings(BaseSettings):
     time_limit_s: float = Field(default=60.0, gt=0, description="Longest a page, or one delivery alone, may be worked.")
     claim_after_s: float = Field(default=30.0, gt=0, description="Idle time after which a dead replica's work is taken over.")
     max_attempts: int = Field(default=5, ge=1, description="Failed attempts after which an event is parked.")
+    max_deaths: int = Field(default=3, ge=1, description="Replicas that died of one event worked alone, after which it is parked.")
     retry_base_s: float = Field(default=1.0, gt=0, description="Wait before the second attempt; doubles from there, with jitter.")
     retry_cap_s: float = Field(default=300.0, gt=0, description="Longest wait between attempts.")
     graceful_s: float = Field(default=20.0, gt=0, description="How long a stop waits for work in flight.")

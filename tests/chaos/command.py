@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Every promise, under every fault.")
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="the same seed gives the same lives and faults")
-    parser.add_argument("--minutes", type=float, default=9.0, help="longest it may take from the first event")
+    parser.add_argument("--minutes", type=float, default=9.2, help="longest it may take from the first event")
     parser.add_argument("--replicas", type=int, default=4)
     parser.add_argument("--json", action="store_true", help="print the outcome for a machine")
     parser.add_argument("--write", type=Path, help="put the figures between the markers of this document")

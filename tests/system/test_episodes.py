@@ -68,7 +68,7 @@ async def test_episodes_closed_twice_through_replicas_that_are_killed_have_one_s
     replica: Replicas, redis: Redis, database: Database, server: ModelServer
 ) -> None:
     dice = random.Random(5)
-    settings = {"mind": "claude", "mind_timeout_s": 20, "page": 4, "claim_after_s": 0.7, "max_attempts": KILLS * 2}
+    settings = {"mind": "claude", "mind_timeout_s": 20, "page": 4, "claim_after_s": 0.7, "max_attempts": KILLS * 2, "max_deaths": KILLS * 2}
     settings |= {"summary_part_characters": 1_000, "mind_concurrency": AT_ONCE}
     living: list[BaseProcess] = []
     kills = 0

@@ -148,7 +148,8 @@ async def test_a_replica_killed_fifty_times_between_answer_and_commit_asks_again
 ) -> None:
     await publish(redis, _claims())
     replica("deduplicator")
-    alone = {"mind_concurrency": 1, "pages_in_flight": 1, "page": 4, "claim_after_s": 0.5, "max_attempts": KILLS * 2}
+    patience = {"claim_after_s": 0.5, "max_attempts": KILLS * 2, "max_deaths": KILLS * 2}
+    alone = {"mind_concurrency": 1, "pages_in_flight": 1, "page": 4, **patience}
     successors = Successors(lambda: replica("supersession_checker", "supersession_rechecker", **MIND, **alone), server)
     living = asyncio.create_task(successors.keep_alive())
     await all_settled(redis, database, within_s=200)

@@ -24,7 +24,7 @@ from store.retries import Retry
 from tests.conftest import repository, until
 from tests.factories import a_fact_learned
 from workers.runtime import record, streams
-from workers.runtime.alone import Alone
+from workers.runtime.alone import DIED, Alone
 from workers.runtime.life import Life
 from workers.runtime.patience import repeating
 from workers.runtime.streams import Entry
@@ -202,6 +202,24 @@ async def test_the_wait_between_attempts_grows_and_after_the_last_it_is_parked_w
     settings = actor.life.kit.settings
     assert 0.75 * settings.retry_base_s <= waits[0] <= 1.25 * settings.retry_base_s
     assert waits[3] <= 1.25 * settings.retry_cap_s
+
+
+@pytest.mark.parametrize(("reason", "tried"), [(DIED, 2), ("ValueError: cannot", 4)])
+async def test_one_that_replica_after_replica_dies_of_is_parked_after_fewer_attempts(
+    actor: Actor, kit: Kit, reason: str, tried: int
+) -> None:
+    actor.life.kit = replace(kit, settings=kit.settings.model_copy(update={"max_deaths": 2, "max_attempts": 4}))
+    actor.alone = Alone(actor.life)
+    deliveries, _ = record.opened(actor.life.worker, await actor.publish("bad"), now=clock.now())
+    await actor.life.set_aside([(delivery, reason) for delivery in deliveries], since=0.0)
+    for _ in range(tried):
+        async with actor.life.kit.database.queue() as db:
+            assert await retries.take(db, GROUP, now=clock.now(), lease=clock.now()) is not None, "and the replica that took it dies"
+    await _when_due(actor)
+    assert actor.pages == [], "it was not tried once more"
+    assert await actor.endings() == {"bad": "parked"}
+    ((_, parked),) = await actor.life.redis.xrange("fact_learned.parked")
+    assert parked[b"reason"].decode() == f"{reason} (after {tried} attempts)"
 
 
 async def test_one_that_is_refused_for_good_is_parked_without_more_attempts(actor: Actor) -> None:

@@ -32,6 +32,7 @@ SMALLER = {TAKEN_OVER_ONCE: 1, 3: 8, 4: 64}
 """How many times smaller than a page those are in which an entry is worked that was delivered so often; more often, or one by one, it is
 worked alone.
 """
+DIED = "its replica died while it was being worked"
 
 
 class Alone:
@@ -77,8 +78,7 @@ class Alone:
         for entry, error in malformed:
             await self.life.parking.malformed(entry, error)
         unsettled = await self.life.unsettled(deliveries)
-        why = "its replica died while it was being worked"
-        await self.life.set_aside([(delivery, why) for delivery in unsettled], since=time.monotonic())
+        await self.life.set_aside([(delivery, DIED) for delivery in unsettled], since=time.monotonic())
         await streams.acknowledge(self.life.redis, self.life.stream, self.worker.name, [one.entry_id for one in deliveries])
 
     async def work_one(self) -> bool:
@@ -101,7 +101,8 @@ class Alone:
         except (MalformedEvent, Refused) as error:
             await self.life.parking.worked_alone(retry, str(error))
         except Exhausted as error:
-            await self._failed(retry, str(error))
+            outcomes.failed(retry, str(error), is_last=True)
+            await self.life.parking.worked_alone(retry, str(error))
         except Exception as error:
             await self._failed(retry, record.why(error))
         else:
@@ -144,9 +145,13 @@ class Alone:
         delivery = Delivery(event, retry.entry_id, retry.body, retry.attempts)
         if not await self.life.unsettled([delivery]):
             return []
-        if retry.attempts > self.settings.max_attempts:
-            raise Exhausted(retry.reason)
+        if retry.attempts > (tries := self._tries(retry)):
+            raise Exhausted(f"{retry.reason} (after {tries} attempts)")
         return await self.life.write(await self.life.think([delivery]), since=since)
+
+    def _tries(self, retry: Retry) -> int:
+        """How often it may be tried: less often when each attempt until now was the end of a replica, for its neighbours pay for these."""
+        return self.settings.max_deaths if retry.reason == DIED else self.settings.max_attempts
 
     async def _finish(self, retry: Retry, ended: Sequence[Ended]) -> None:
         await self.life.announced(ended)
@@ -164,7 +169,7 @@ class Alone:
         is_last = retry.attempts >= self.settings.max_attempts
         outcomes.failed(retry, why, is_last=is_last)
         if is_last:
-            await self._park_in_the_end(retry, why)
+            await self.life.parking.worked_alone(retry, f"{why} (after {self.settings.max_attempts} attempts)")
             return
         wait_s = self._backoff_s(retry.attempts)
         self.log.warning(
@@ -178,9 +183,6 @@ class Alone:
             next="tried again by itself, alone",
         )
         await self._again(retry, wait_s, why, counted=True)
-
-    async def _park_in_the_end(self, retry: Retry, why: str) -> None:
-        await self.life.parking.worked_alone(retry, f"{why} (after {self.settings.max_attempts} attempts)")
 
     async def _give_back(self, retry: Retry, why: str) -> None:
         """It was not at fault: due again and not counted, as soon as Postgres can be told."""
