@@ -180,7 +180,7 @@ class ClaudeMind:
     # ── what is sent ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _request(self, question: Question[A]) -> Request:
-        schema = question.answer.model_json_schema()
+        schema = question.schema
         system = question.prompt.system if self._tools else f"{question.prompt.system}\n\n{_in_text(schema)}"
         request: Request = {
             "model": self.model(question.task),

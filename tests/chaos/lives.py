@@ -22,9 +22,9 @@ EVENTS_PER_AGENT = 500
 STAYING = 12
 CHANGING = 3
 CITIES = ("Oslo", "Bergen", "Rome", "Lima")
-MALFORMED_SHARE = 0.015  # of facts, which are two thirds of all events
+MALFORMED_SHARE = 0.02  # of facts, which are half of all events
 OVERTAKING = 40  # places that an event may be published before or after its turn
-SHARES = {"stays": 63, "changes": 4, "fires": 12, "decides": 8, "proceeds": 12, "talks": 1}
+SHARES = {"stays": 50, "changes": 3, "fires": 18, "decides": 9, "proceeds": 19, "talks": 1}
 THRESHOLD = 5
 
 

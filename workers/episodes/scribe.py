@@ -123,5 +123,5 @@ class _Asking(Generic[A]):
 
 def _key(question: Question[A]) -> bytes:
     """A hash of all that is asked."""
-    asked = [question.prompt.system, question.prompt.text, question.answer.model_json_schema()]
+    asked = [question.prompt.system, question.prompt.text, question.schema]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).digest()
