@@ -19,12 +19,12 @@ from tests.system.replica import FAIL, KILL
 from .malformed import Fields, malformed
 
 EVENTS_PER_AGENT = 500
-STAYING = 12
+STAYING = 4
 CHANGING = 3
 CITIES = ("Oslo", "Bergen", "Rome", "Lima")
 MALFORMED_SHARE = 0.02  # of facts, which are half of all events
 OVERTAKING = 40  # places that an event may be published before or after its turn
-SHARES = {"stays": 50, "changes": 3, "fires": 18, "decides": 9, "proceeds": 19, "talks": 1}
+SHARES = {"stays": 52, "changes": 2, "fires": 18, "decides": 9, "proceeds": 18, "talks": 1}
 THRESHOLD = 5
 
 

@@ -1,4 +1,8 @@
-"""Replicas of every worker and the archivist, each a process, started again when it dies, as an orchestrator does."""
+"""Replicas of every worker and the archivist, started again when they die, as an orchestrator does.
+
+A replica is two processes, for the workers that ask a mind have hundreds of questions open at once: a page that is written beside them, in
+the same event loop, waits for its turn at every statement with the locks of its agents held.
+"""
 
 import asyncio
 import ctypes
@@ -22,15 +26,20 @@ STOPPED_WITHIN_S = 40.0
 
 
 class Replicas:
-    """A process with all workers for each environment; `died` counts every end, `killed` those that were meant."""
+    """For each environment a process of the workers that ask a mind and one of the others.
+
+    `died` counts every end, `killed` those that were meant.
+    """
 
     def __init__(self, environments: Sequence[Mapping[str, str]], log: Path) -> None:
         FORKING.set_forkserver_preload(["pytest", "tests.system.loaded", __name__])
         self._environments = [dict(os.environ) | dict(environment) for environment in environments]
         self._log = log
-        self._names = [*workers.table(), streams.ARCHIVIST]
+        table = workers.table()
+        asking = [name for name in table if table[name].asks]
+        self._shares = (asking, [*(name for name in table if name not in asking), streams.ARCHIVIST])
         self.killed = self.died = 0
-        self.living = [self._started(place) for place in range(len(environments))]
+        self.living = [self._started(place) for place in range(len(environments) * len(self._shares))]
 
     async def look_after(self) -> None:
         """Start another for each that ended; until cancelled."""
@@ -69,7 +78,8 @@ class Replicas:
             process.close()
 
     def _started(self, place: int) -> BaseProcess:
-        process = FORKING.Process(target=_bound, args=(self._names, self._environments[place], self._log), daemon=True)
+        replica, share = divmod(place, len(self._shares))
+        process = FORKING.Process(target=_bound, args=(self._shares[share], self._environments[replica], self._log), daemon=True)
         process.start()
         return process
 

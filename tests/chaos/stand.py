@@ -58,7 +58,9 @@ def memory(servers: Servers, replicas: Replicas) -> dict[str, list[float]]:
     """Megabytes resident of each process, by what it is."""
     postmaster = psutil.Process(servers.pids()["postgres"])
     found = {
-        "replica (all workers and the archivist)": [psutil.Process(pid) for pid in replicas.pids()],
+        "process of a replica (the workers that ask a mind, or the others and the archivist)": [
+            psutil.Process(pid) for pid in replicas.pids()
+        ],
         "Valkey": [psutil.Process(servers.pids()["valkey"])],
         "Postgres": [postmaster, *postmaster.children()],
         "producers, cables and the mind": [psutil.Process()],
