@@ -101,8 +101,7 @@ class Alone:
         except (MalformedEvent, Refused) as error:
             await self.life.parking.worked_alone(retry, str(error))
         except Exhausted as error:
-            outcomes.failed(retry, str(error), is_last=True)
-            await self.life.parking.worked_alone(retry, str(error))
+            await self._failed_for_good(retry, str(error))
         except Exception as error:
             await self._failed(retry, record.why(error))
         else:
@@ -166,11 +165,10 @@ class Alone:
 
     async def _failed(self, retry: Retry, why: str) -> None:
         """Again later, or parked when that was the last attempt."""
-        is_last = retry.attempts >= self.settings.max_attempts
-        outcomes.failed(retry, why, is_last=is_last)
-        if is_last:
-            await self.life.parking.worked_alone(retry, f"{why} (after {self.settings.max_attempts} attempts)")
+        if retry.attempts >= self.settings.max_attempts:
+            await self._failed_for_good(retry, f"{why} (after {self.settings.max_attempts} attempts)")
             return
+        outcomes.failed(retry, why, is_last=False)
         wait_s = self._backoff_s(retry.attempts)
         self.log.warning(
             "delivery.failed",
@@ -183,6 +181,10 @@ class Alone:
             next="tried again by itself, alone",
         )
         await self._again(retry, wait_s, why, counted=True)
+
+    async def _failed_for_good(self, retry: Retry, why: str) -> None:
+        outcomes.failed(retry, why, is_last=True)
+        await self.life.parking.worked_alone(retry, why)
 
     async def _give_back(self, retry: Retry, why: str) -> None:
         """It was not at fault: due again and not counted, as soon as Postgres can be told."""
