@@ -28,15 +28,18 @@ Replicas = Callable[..., BaseProcess]
 
 @pytest.fixture
 async def replica(database_url: str, stack: embedded.Stack, redis: Redis, tmp_path: Path) -> AsyncIterator[Replicas]:
-    """Start a replica: `replica("deduplicator", claim_after_s=1)`. What still runs at the end is killed."""
+    """Start a replica: `replica("deduplicator", claim_after_s=1)`. What still runs at the end is killed, and the end of their logs is
+    printed: pytest shows it beside a test that failed.
+    """
     started: list[BaseProcess] = []
+    logs = tmp_path / "replicas.log"
     FORKING.set_forkserver_preload(["pytest", "tests.system.loaded"])
 
     def start(*names: str, **settings: object) -> BaseProcess:
         short = {"claim_after_s": 2, "retry_base_s": 0.05, "retry_cap_s": 0.2, "max_attempts": 3, "time_limit_s": 20} | settings
         environment = os.environ | {f"NOUS_{name.upper()}": str(value) for name, value in short.items()}
         environment |= {"NOUS_DATABASE_URL": database_url, "NOUS_REDIS_URL": str(settings.get("redis_url", stack.redis_url))}
-        process = FORKING.Process(target=run, args=(names or ("deduplicator",), dict(environment), tmp_path / "replicas.log"))
+        process = FORKING.Process(target=run, args=(names or ("deduplicator",), dict(environment), logs))
         process.start()
         started.append(process)
         return process
@@ -46,6 +49,8 @@ async def replica(database_url: str, stack: embedded.Stack, redis: Redis, tmp_pa
         process.kill()
         process.join()
         process.close()
+    if logs.exists():
+        print(*logs.read_text().splitlines()[-40:], sep="\n")
 
 
 async def publish(redis: Redis, events: Sequence[Event]) -> None:

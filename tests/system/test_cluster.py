@@ -28,9 +28,9 @@ from workers.runtime.worker import Kit
 
 PARTITIONS = 8
 AGENTS = 40
-EVENTS = 2_000
+EVENTS = 1_200
 AT_ONCE = 50
-KILLED_AFTER = 20  # batches of 40
+KILLED_AFTER = 12  # batches of 24
 SEED = 20_26
 WORKERS = ("deduplicator", "supersession_checker")
 
@@ -87,7 +87,7 @@ async def _sent(redis: Any, key: str, events: Sequence[FactLearned]) -> Sequence
     return events if replicas >= 1 else []
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_nothing_that_was_replicated_is_lost_when_a_primary_is_killed_under_load(
     six: ClusterOfSix, redis: Redis, database: Database, replica: Replicas, kit: Kit
 ) -> None:
@@ -110,8 +110,8 @@ async def test_nothing_that_was_replicated_is_lost_when_a_primary_is_killed_unde
         event_ids = await streams.append(redis, [(event.stream, event.agent_id, encode(event))])
         assert event_ids
     expected = {event.event_id for event in (*safe, *late)}
-    await until(partial(all_have_receipts, database, expected), within_s=60, what="a receipt of every event that was safe")
-    await until(partial(left, kit, redis), within_s=60, what="nothing pending anywhere")
+    await until(partial(without_receipt, database, expected), within_s=120, what="a receipt of every event that was safe")
+    await until(partial(left, kit, redis), within_s=120, what="nothing pending anywhere")
     for worker in WORKERS:
         counts = await rows(
             database, "SELECT event_id, count(*) FROM bus.receipts WHERE worker = :worker GROUP BY 1 HAVING count(*) > 1", worker=worker
@@ -130,9 +130,9 @@ async def has_failed_over(redis: Any, port: int) -> bool:
     return True
 
 
-async def all_have_receipts(database: Database, expected: set[str]) -> bool:
+async def without_receipt(database: Database, expected: set[str]) -> "Nothing":
     found = await rows(database, "SELECT event_id FROM bus.receipts WHERE worker = 'deduplicator'")
-    return expected <= {event for (event,) in found}
+    return Nothing(sorted(expected - {event for (event,) in found}))
 
 
 class Nothing(list[str]):
