@@ -1,5 +1,6 @@
 """Answers: each question is counted when it is put and answered once, for one agent, one version of the question and one model."""
 
+import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -179,3 +180,19 @@ async def test_facts_no_mind_could_tell_about_are_found_for_a_mind_that_was_not_
     assert await answers.unsure(operator, model="another", agent=None) == [new.key]
     assert await answers.unsure(operator, model="another", agent="b") == []
     assert await answers.unsure(operator, model="a-model", agent=None) == []
+
+
+async def test_writers_of_the_same_pairs_in_another_order_never_lock_each_other_out(database: Database) -> None:
+    newer = [f"{number:04}".encode() for number in range(2_000)]
+
+    async def one(order: list[bytes], *, lease: datetime) -> None:
+        async with database.notes(["a"]) as db:
+            await ask(db, *(asked(older_key=b"1", newer_key=key, asked_at=lease) for key in order), lease=lease)
+        async with database.notes(["a"]) as db:
+            await answers.lease(db, [("a", b"1", key) for key in order], prompt="relation-1", model="a-model", held=lease, until=NOON)
+        async with database.notes(["a"]) as db:
+            await answers.keep(db, [answer(newer_key=key, relation="unsure") for key in order])
+
+    await asyncio.gather(*(one(newer if way % 2 else newer[::-1], lease=NOON + way * MOMENT) for way in range(4)))
+    async with database.read(["a"]) as db:
+        assert len(await kept(db, *(("a", b"1", key) for key in newer))) == len(newer)
