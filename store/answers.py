@@ -61,7 +61,6 @@ _STILL = (  # nobody else could tell since
     "NOT EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id"
     " AND r.low_key = least(a.older_key, a.newer_key) AND r.high_key = greatest(a.older_key, a.newer_key))"
 )
-_ORDER = "ORDER BY a.agent_id, a.older_key, a.newer_key FOR UPDATE OF a"  # whoever changes many takes them in one order: no deadlock
 _PAIRS = "unnest(CAST(:agents AS text[]), CAST(:older AS bytea[]), CAST(:newer AS bytea[])) AS q(agent_id, older_key, newer_key)"
 _THESE = "a.agent_id = q.agent_id AND a.older_key = q.older_key AND a.newer_key = q.newer_key AND a.prompt = :prompt AND a.model = :model"
 
@@ -73,26 +72,25 @@ async def ask(db: Write, questions: Sequence[Asked], *, lease: datetime) -> set[
     """
     if not questions:
         return set()
-    ordered = sorted(questions, key=lambda one: (one.agent_id, one.older_key, one.newer_key))
     rows = await db.execute(
         text(
-            many.inserting("bus.answers", (*many.columns(Asked), "asking_until")) + f" ON CONFLICT ({', '.join(_KEY)}) DO UPDATE"
+            many.inserting("bus.answers", (*many.columns(Asked), "asking_until"), order=_KEY)
+            + f" ON CONFLICT ({', '.join(_KEY)}) DO UPDATE"
             " SET asked = bus.answers.asked + 1, asked_at = excluded.asked_at, asking_until = excluded.asking_until"
             " WHERE bus.answers.relation IS NULL AND (bus.answers.asking_until IS NULL OR bus.answers.asking_until <= excluded.asked_at)"
             " RETURNING agent_id, older_key, newer_key"
         ),
-        many.packed({**vars(question), "asking_until": lease} for question in ordered),
+        many.packed({**vars(question), "asking_until": lease} for question in questions),
     )
     return {(row.agent_id, row.older_key, row.newer_key) for row in rows}
 
 
 async def lease(db: Write, pairs: Collection[Pair], *, prompt: str, model: str, held: datetime, until: datetime | None) -> None:
     """Those of these questions that are still under the lease that ends at `held` are the caller's until then, or anybody's (None)."""
-    these = {**_these(pairs, prompt, model), "held": held}
-    await db.execute(text(f"SELECT FROM {_PAIRS} JOIN bus.answers a ON {_THESE} AND a.asking_until = :held {_ORDER}"), these)
+    these = many.in_order("bus.answers", _PAIRS, key=_KEY[:3])
     await db.execute(
-        text(f"UPDATE bus.answers a SET asking_until = :until FROM {_PAIRS} WHERE {_THESE} AND a.asking_until = :held"),
-        {**these, "until": until},
+        text(f"UPDATE bus.answers a SET asking_until = :until FROM {these} WHERE {_THESE} AND a.asking_until = :held"),
+        {**_these(pairs, prompt, model), "held": held, "until": until},
     )
 
 
@@ -111,12 +109,14 @@ async def leases(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) 
 async def keep(db: Write, given: Sequence[Answer]) -> None:
     """Write answers down; the first answer to a question stays."""
     if given:
-        rows = many.packed(map(vars, given))
-        these = many.these("bus.answers")
-        unanswered = " AND ".join(["a.relation IS NULL", *(f"a.{name} = q.{name}" for name in _KEY)])
-        await db.execute(text(f"SELECT FROM {these} JOIN bus.answers a ON {unanswered} {_ORDER}"), rows)
-        changes = ", ".join(f"{name} = q.{name}" for name in _GIVEN)
-        await db.execute(text(f"UPDATE bus.answers a SET asking_until = NULL, {changes} FROM {these} WHERE {unanswered}"), rows)
+        same = " AND ".join(f"a.{name} = q.{name}" for name in _KEY)
+        await db.execute(
+            text(
+                f"UPDATE bus.answers a SET asking_until = NULL, {', '.join(f'{name} = q.{name}' for name in _GIVEN)}"
+                f" FROM {many.in_order('bus.answers', many.these('bus.answers'), key=_KEY)} WHERE {same} AND a.relation IS NULL"
+            ),
+            many.packed(map(vars, given)),
+        )
 
 
 async def kept(db: Read, pairs: Collection[Pair], *, prompt: str, model: str) -> dict[Pair, Answer]:

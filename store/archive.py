@@ -39,7 +39,7 @@ Key = tuple[str, str, str]
 
 _NAMES = many.columns(Archived)
 _COLUMNS = ", ".join(_NAMES)
-_INSERT = text(many.inserting("bus.events", _NAMES) + " ON CONFLICT DO NOTHING")
+_INSERT = text(many.inserting("bus.events", _NAMES, order=("agent_id", "event_id")) + " ON CONFLICT DO NOTHING")
 
 
 def digest(body: bytes) -> bytes:

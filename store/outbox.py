@@ -26,7 +26,8 @@ class Letter:
 Key = tuple[str, str, str]
 """(agent_id, stream, event_id)."""
 
-_INSERT = text(many.inserting("bus.outbox", (*many.columns(Letter), "created_at")) + " ON CONFLICT DO NOTHING")
+_KEY = ("agent_id", "stream", "event_id")
+_INSERT = text(many.inserting("bus.outbox", (*many.columns(Letter), "created_at"), order=_KEY) + " ON CONFLICT DO NOTHING")
 
 
 def letter(event: Event) -> Letter:
@@ -92,11 +93,10 @@ async def _letters(db: Read, which: str, before: datetime, limit: int) -> list[L
 async def _each(db: Write, keys: Collection[Key], change: str, values: dict[str, object]) -> None:
     if keys:
         agents, streams, events = zip(*keys, strict=True)
+        given = "unnest(CAST(:agents AS text[]), CAST(:streams AS text[]), CAST(:events AS text[])) AS q(agent_id, stream, event_id)"
+        these = many.in_order("bus.outbox", given, key=_KEY)
         await db.execute(
-            text(
-                f"{change} unnest(CAST(:agents AS text[]), CAST(:streams AS text[]), CAST(:events AS text[]))"
-                " AS q(agent_id, stream, event_id) WHERE o.agent_id = q.agent_id AND o.stream = q.stream AND o.event_id = q.event_id"
-            ),
+            text(f"{change} {these} WHERE o.agent_id = q.agent_id AND o.stream = q.stream AND o.event_id = q.event_id"),
             {"agents": list(agents), "streams": list(streams), "events": list(events), **values},
         )
 

@@ -14,10 +14,12 @@ take ──▶ attempts + 1 and due again after the lease, committed before the 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import text
 
+from . import many
 from .database import Read, Write
 
 
@@ -46,6 +48,7 @@ class Waiting:
     reason: str
 
 
+_KEY = ("worker", "agent_id", "event_id")
 _COLUMNS = ", ".join(Retry.__dataclass_fields__)
 LONGEST_WAIT = timedelta(hours=1)
 _SET_ASIDE = text(
@@ -65,7 +68,9 @@ async def set_aside(db: Write, rows: Sequence[Retry], *, exactly: bool = False) 
     `exactly`, it waits no longer than is said.
     """
     if rows:
-        await db.execute(_SET_ASIDE, [{**vars(row), "longest": LONGEST_WAIT, "exactly": exactly} for row in rows])
+        await db.execute(
+            _SET_ASIDE, [{**vars(row), "longest": LONGEST_WAIT, "exactly": exactly} for row in sorted(rows, key=attrgetter(*_KEY))]
+        )
 
 
 async def held(db: Read, worker: str, keys: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -145,11 +150,11 @@ async def let_go(db: Write, taken: Collection[Retry], *, lease: datetime, due_at
 
 async def _under_lease(db: Write, taken: Collection[Retry], change: str, lease: datetime, due_at: datetime) -> None:
     if taken:
+        given = "unnest(CAST(:workers AS text[]), CAST(:agents AS text[]), CAST(:events AS text[])) AS q(worker, agent_id, event_id)"
         await db.execute(
             text(
-                f"UPDATE bus.retries r SET {change} FROM unnest(CAST(:workers AS text[]), CAST(:agents AS text[]),"
-                " CAST(:events AS text[])) AS q(worker, agent_id, event_id) WHERE r.worker = q.worker AND r.agent_id = q.agent_id"
-                " AND r.event_id = q.event_id AND r.together AND r.due_at = :lease"
+                f"UPDATE bus.retries r SET {change} FROM {many.in_order('bus.retries', given, key=_KEY)} WHERE r.worker = q.worker"
+                " AND r.agent_id = q.agent_id AND r.event_id = q.event_id AND r.together AND r.due_at = :lease"
             ),
             {
                 "due_at": due_at,
@@ -178,23 +183,22 @@ async def renew(db: Write, retry: Retry, *, lease: datetime) -> None:
 
 async def clear(db: Write, worker: str, keys: Collection[tuple[str, str]]) -> None:
     """Forget deliveries, by (agent_id, event_id), that have ended."""
-    if keys:
-        await db.execute(
-            text(
-                "DELETE FROM bus.retries r USING unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
-                " WHERE r.worker = :worker AND r.agent_id = q.agent_id AND r.event_id = q.event_id"
-            ),
-            {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
-        )
+    await _clear(db, worker, keys, "")
 
 
 async def clear_together(db: Write, worker: str, keys: Collection[tuple[str, str]]) -> None:
     """Forget those of these that waited together: they have ended. What is worked alone is cleared by who works it."""
+    await _clear(db, worker, keys, "AND r.together")
+
+
+async def _clear(db: Write, worker: str, keys: Collection[tuple[str, str]], which: str) -> None:
     if keys:
+        ended = "unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS e(agent_id, event_id)"
+        given = f"(SELECT CAST(:worker AS text) AS worker, e.* FROM {ended}) AS q"
         await db.execute(
             text(
-                "DELETE FROM bus.retries r USING unnest(CAST(:agents AS text[]), CAST(:events AS text[])) AS q(agent_id, event_id)"
-                " WHERE r.worker = :worker AND r.agent_id = q.agent_id AND r.event_id = q.event_id AND r.together"
+                f"DELETE FROM bus.retries r USING {many.in_order('bus.retries', given, key=_KEY)}"
+                f" WHERE r.worker = q.worker AND r.agent_id = q.agent_id AND r.event_id = q.event_id {which}"
             ),
             {"worker": worker, "agents": [agent for agent, _ in keys], "events": [event for _, event in keys]},
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from store import outbox, retries
 from store.database import Database, Write
@@ -237,3 +238,34 @@ async def test_what_has_arrived_is_deleted_and_nothing_else(db: Write) -> None:
     await outbox.delete(db, [outbox.key(letters[0]), outbox.key(letters[3]), ("c", "fact_stored", "1")])
     await outbox.delete(db, [])
     assert set(map(outbox.key, await unpublished(db))) == {outbox.key(letters[1]), outbox.key(letters[2])}
+
+
+# ── several at once ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_who_takes_the_same_rows_in_another_order_locks_nobody_out(database: Database) -> None:
+    letters = [a_letter(event_id=f"{number:04}") for number in range(2_000)]
+    waiting = [a_retry(worker="ordered", event_id=letter.event_id, together=True, due_at=LEASE) for letter in letters]
+
+    async def one(way: int) -> None:
+        order = slice(None, None, -1 if way % 2 else 1)
+        async with database.queue() as db:
+            await retries.set_aside(db, waiting[order])
+        async with database.queue() as db:
+            await retries.due_again(db, waiting[order], lease=LEASE, due_at=LEASE)
+        async with database.write([letters[0].agent_id]) as db:
+            await outbox.insert(db, letters[order], now=NOON)
+        async with database.queue() as db:
+            await outbox.mark_published(db, [outbox.key(letter) for letter in letters[order]], now=NOON)
+        async with database.queue() as db:
+            await retries.clear(db, "ordered", [(one.agent_id, one.event_id) for one in waiting[order]])
+        async with database.queue() as db:
+            await outbox.delete(db, [outbox.key(letter) for letter in letters[order]])
+
+    await asyncio.gather(*map(one, range(4)))
+    async with database.overview() as db:
+        assert await outbox.count_unpublished(db) == 0
+        left = await db.execute(
+            text("SELECT (SELECT count(*) FROM bus.outbox), (SELECT count(*) FROM bus.retries WHERE worker = 'ordered')")
+        )
+        assert tuple(left.one()) == (0, 0)
