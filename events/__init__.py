@@ -12,6 +12,7 @@ from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
 from .procedures import ProcedureLearned, ProcedureUsed
 from .publish import publish
+from .usage import MemoryKind, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
 from .wire import MAX_BODY_BYTES, MAX_CLOCK_AHEAD, MalformedEvent, body_of, decode, encode, entry_time, identity, kept_body
 
 CATALOGUE: dict[str, type[Event]] = {
@@ -24,6 +25,8 @@ CATALOGUE: dict[str, type[Event]] = {
         DecisionReviewed,
         ProcedureLearned,
         ProcedureUsed,
+        MemoryRecalled,
+        MemoryReferenced,
         FactStored,
         FactConfirmed,
         FactSuperseded,
@@ -71,9 +74,14 @@ __all__ = [
     "FactSuperseded",
     "FactUnsettled",
     "MalformedEvent",
+    "MemoryKind",
+    "MemoryRecalled",
+    "MemoryReferenced",
     "ProcedureLearned",
     "ProcedureUsed",
     "Provenance",
+    "RecalledMemory",
+    "ReferencedMemory",
     "Severity",
     "Stakes",
     "SummaryWriter",

@@ -2,7 +2,7 @@
 
     facts, mentions ─▶ rows without words. They keep their place in time, so that what they retired stays retired
     relations       ─▶ under a key that follows from nothing; a merging one goes, what its text ended is inherited
-    vectors, versions, answers, writings of its episodes, outbox, retries ─▶ gone
+    vectors, versions, counts of use, answers, writings of its episodes, outbox, retries ─▶ gone
     archive, receipts, episodes, turns ─▶ gone, emptied, or with a mark in place of the words
     bus.forgotten   ─▶ a tombstone for every event
 
@@ -208,6 +208,9 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
         " AND f.fact_id = v.fact_id AND v.content = ANY(CAST(:said AS text[])) AND f.content <> ALL(CAST(:said AS text[]))",
         agent=of.agent_id,
         said=list(of.wordings),
+    )
+    counts["heart.memory_usage"] = await _count(
+        db, "DELETE FROM heart.memory_usage WHERE agent_id = :agent AND kind = 'fact' AND memory_id = ANY(CAST(:facts AS uuid[]))", **these
     )
     for table in (await db.execute(text("SELECT table_name FROM heart.embedders ORDER BY 1"))).scalars().all():
         counts[table] = await _count(db, f"DELETE FROM {table} WHERE {mine}", **these)

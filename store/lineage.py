@@ -23,7 +23,17 @@ from .mentions import Mention
 from .sessions import Turn
 
 WORDLESS = frozenset(
-    {"fact_confirmed", "fact_superseded", "fact_merged", "fact_unsettled", "episode_unsettled", "fact_forgotten", "agent_forgotten"}
+    {
+        "fact_confirmed",
+        "fact_superseded",
+        "fact_merged",
+        "fact_unsettled",
+        "episode_unsettled",
+        "memory_recalled",
+        "memory_referenced",
+        "fact_forgotten",
+        "agent_forgotten",
+    }
 )
 """Events that carry ids, numbers and times: nothing of them is to be erased, and what they set off goes on."""
 

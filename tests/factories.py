@@ -16,6 +16,8 @@ from events import (
     DecisionReviewed,
     EpisodeClosed,
     FactLearned,
+    MemoryRecalled,
+    MemoryReferenced,
     ProcedureLearned,
     ProcedureUsed,
 )
@@ -78,6 +80,15 @@ def a_procedure_learned(**over: Any) -> ProcedureLearned:
 
 def a_procedure_used(**over: Any) -> ProcedureUsed:
     return ProcedureUsed.model_validate(_event() | {"procedure_id": an_id(), **over})
+
+
+def a_memory_recalled(**over: Any) -> MemoryRecalled:
+    return MemoryRecalled.model_validate(_event() | {"recall_id": an_id(), "memories": ({"kind": "fact", "id": an_id()},), **over})
+
+
+def a_memory_referenced(**over: Any) -> MemoryReferenced:
+    memories = ({"kind": "fact", "id": an_id(), "how": "overlap", "overlap": 0.4},)
+    return MemoryReferenced.model_validate(_event() | {"recall_id": an_id(), "memories": memories, **over})
 
 
 def a_fact(**over: Any) -> Fact:

@@ -28,6 +28,8 @@ SAID_BY_AGENTS = {
     "decision_reviewed",
     "procedure_learned",
     "procedure_used",
+    "memory_recalled",
+    "memory_referenced",
 }
 
 

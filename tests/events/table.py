@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import events
 import workers
 from events import (
     CATALOGUE,
@@ -27,6 +28,8 @@ from events import (
     FactRestored,
     FactSplit,
     FactUnsettled,
+    MemoryRecalled,
+    MemoryReferenced,
     ProcedureLearned,
     ProcedureUsed,
 )
@@ -40,6 +43,8 @@ FROM_OUTSIDE: Mapping[type[Event], str] = {
     DecisionReviewed: "agents",
     ProcedureLearned: "agents",
     ProcedureUsed: "agents",
+    MemoryRecalled: "agents and whoever serves them (`nous serve`)",
+    MemoryReferenced: "agents and whoever serves them (`nous serve`)",
     CensorAdded: "`nous censor add`",
     CensorRelaxed: "`nous censor relax`",
     FactRestored: "`nous fact restore`",
@@ -89,7 +94,8 @@ the models and `publish`, importable as `nous_memory_events`.
 - **Retries.** An event has one effect for each `event_id`. Without one, the id follows from what a retrying producer repeats: agent,
   `fact_id`, `content` and `occurred_at` of a fact; agent, `decision_id`, `outcome`, `note` and `occurred_at` of a decision's review; the
   whole body of an episode, of a decision and of a procedure that was learned. A `censor_triggered` or `procedure_used` without an
-  `event_id` counts as new each time it is published, so a producer that retries must send one.
+  `event_id` counts as new each time it is published, so a producer that retries must send one. A `memory_recalled` and a
+  `memory_referenced` are counted once for each `recall_id`.
 - **Time.** `occurred_at` has a time zone (`2026-03-01T12:00:00Z`, `+02:00`). One that lies more than {ahead} minutes after the entry itself
   is taken as that, so that a wrong clock cannot win for ever.
 - **Text** is UTF-8. NUL characters are dropped and lone surrogates become U+FFFD, except in an id, which is never changed. A fact has at
@@ -182,8 +188,13 @@ def _type(schema: dict[str, Any]) -> str:
             return "`true` or `false`"
         case {"type": "array", "items": items}:
             bound = f"at most {schema['maxItems']} of " if "maxItems" in schema else ""
-            return f"list of {bound}{_type(items)}"
+            return f"list of {bound}{_objects(items['$ref']) if '$ref' in items else _type(items)}"
     raise ValueError(f"the table has no words for {schema}; add a case to _type")
+
+
+def _objects(reference: str) -> str:
+    fields = getattr(events, reference.rpartition("/")[2]).model_fields
+    return f"objects with {', '.join(f'`{name}`' for name in fields)}"
 
 
 def _first_line(kind: type[Event]) -> str:

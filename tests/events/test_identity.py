@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzz
 from hypothesis import strategies as st
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BaseModel
 
 from events import (
     CATALOGUE,
@@ -138,6 +138,8 @@ def test_a_stream_is_named_after_its_event() -> None:
         "decision_reviewed": "DecisionReviewed",
         "procedure_learned": "ProcedureLearned",
         "procedure_used": "ProcedureUsed",
+        "memory_recalled": "MemoryRecalled",
+        "memory_referenced": "MemoryReferenced",
         "fact_stored": "FactStored",
         "fact_confirmed": "FactConfirmed",
         "fact_superseded": "FactSuperseded",
@@ -198,6 +200,8 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.lists(values(arguments[0]), max_size=3).map(tuple)
     if origin is Annotated:
         return values(arguments[0])
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return st.builds(annotation, **{name: values(field.annotation) for name, field in annotation.model_fields.items()})
     if NoneType in arguments:
         return st.one_of([values(one) for one in arguments])
     return OF_TYPE[annotation]

@@ -26,6 +26,7 @@ from store import (
     receipts,
     relations,
     sessions,
+    usage,
     vectors,
     writings,
 )
@@ -83,6 +84,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await episodes.link_decisions(db, agent, ONE_ID, {ONE_ID: "named"})
             await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID)])
             await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID)])
+            await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, NOON, retrieved=1)])
             asked = writings.Question(agent_id=agent, question_key=b"key", prompt="episode-1", model="a-model")
             await writings.ask(db, asked, worker="episode_summarizer", about="episode:1", now=NOON, lease=NOON)
         async with database.erase([agent]) as erasing:
@@ -214,6 +216,9 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "receipts.settled": lambda db, _: receipts.settled(db, "deduplicator", [("b", "event")]),
     "receipts.about": lambda db, _: receipts.about(db, "b", ONE_ID),
     "receipts.of_agent": lambda db, _: receipts.of_agent(db, "b", "deduplicator"),
+    "usage.of": lambda db, _: usage.of(db, "b", [("fact", ONE_ID)]),
+    "usage.by_key": lambda db, _: usage.by_key(db, [("b", "fact", ONE_ID)]),
+    "usage.meant": lambda db, _: usage.meant(db, [("b", kind, ONE_ID) for kind in ("fact", "episode", "decision", "procedure")]),
     "vectors.nearest": lambda db, table: _first(vectors.nearest(db, table, [("b", a_vector(1))], limit=9, floor=-1)),
 }
 

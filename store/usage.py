@@ -1,0 +1,258 @@
+"""Use: how often a memory was found, told and drawn on, and how much that is worth when it is found again.
+
+    found (retrieved) ─▶ told (injected) ─▶ drawn on (referenced)        counted by events, each under the id that is true now
+                              └── both fade, half in a week ──▶ boost: 0.5 when never drawn on, 1.5 when always, 1.0 unknown
+
+Three counts of four are here; how often a fact was confirmed is in heart.facts. They stay apart: being found is not being of use.
+What was counted for a fact that became part of another is added when the other is looked at, so it comes back if a person splits them.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from nous import clock
+
+from . import facts, many
+from .database import Read, Write
+
+HALF_LIFE = timedelta(days=7)
+"""After so long a use counts for half (spec 001, D5)."""
+
+ENOUGH_RETRIEVALS = 2
+"""A memory that was found less often is not judged by its use (spec 001)."""
+
+NEUTRAL = 1.0
+FLOOR = 0.5  # of what was told and never drawn on; 1.5 of what was drawn on each time (spec 001)
+
+Memory = tuple[str, UUID]
+"""(kind, memory_id), within one agent; the kinds are those of events.MemoryKind."""
+
+Key = tuple[str, str, UUID]
+"""(agent_id, kind, memory_id)."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One row of heart.memory_usage. The counts are for ever; what was `lately` fades, and is as it was at `counted_at`."""
+
+    agent_id: str
+    kind: str
+    memory_id: UUID
+    counted_at: datetime
+    retrieved: int = 0
+    injected: int = 0
+    referenced: int = 0
+    injected_lately: float = 0.0
+    referenced_lately: float = 0.0
+
+    def recalled(self, at: datetime, *, injected: bool) -> "Usage":
+        """It was found at this moment, and told or not. In whatever order uses are counted, they come to the same."""
+        found = replace(self, retrieved=self.retrieved + 1)
+        return found._with(at, injected=1) if injected else found
+
+    def drawn_on(self, at: datetime) -> "Usage":
+        """An answer drew on it at this moment."""
+        return self._with(at, referenced=1)
+
+    def score(self, now: datetime) -> float:
+        """How often it was drawn on, as much of it as has not faded by now."""
+        return self.referenced_lately * _faded(now - self.counted_at)
+
+    def boost(self, now: datetime) -> float:
+        """What its relevance is multiplied with: 0.5 and the share of tellings that were drawn on, nearer to 1.0 the longer ago that is.
+
+        1.0 while it was found fewer than two times, or never told.
+        """
+        if self.retrieved < ENOUGH_RETRIEVALS or not self.injected_lately:
+            return NEUTRAL
+        share = min(1.0, self.referenced_lately / self.injected_lately)
+        return NEUTRAL + (FLOOR + share - NEUTRAL) * _faded(now - self.counted_at)
+
+    def _with(self, at: datetime, *, injected: int = 0, referenced: int = 0) -> "Usage":
+        latest = max(self.counted_at, at)
+        kept, added = _faded(latest - self.counted_at), _faded(latest - at)
+        return replace(
+            self,
+            counted_at=latest,
+            injected=self.injected + injected,
+            referenced=self.referenced + referenced,
+            injected_lately=self.injected_lately * kept + injected * added,
+            referenced_lately=self.referenced_lately * kept + referenced * added,
+        )
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together, under the name of this one."""
+        latest = max(self.counted_at, other.counted_at)
+        mine, its = _faded(latest - self.counted_at), _faded(latest - other.counted_at)
+        return replace(
+            self,
+            counted_at=latest,
+            retrieved=self.retrieved + other.retrieved,
+            injected=self.injected + other.injected,
+            referenced=self.referenced + other.referenced,
+            injected_lately=self.injected_lately * mine + other.injected_lately * its,
+            referenced_lately=self.referenced_lately * mine + other.referenced_lately * its,
+        )
+
+
+def _faded(age: timedelta) -> float:
+    """What is left of one after so long; never more than one."""
+    return min(1.0, float(0.5 ** (age / HALF_LIFE)))
+
+
+_NAMES = many.columns(Usage)
+_COLUMNS = ", ".join(f"u.{name}" for name in _NAMES)
+_PUT = text(many.upserting("heart.memory_usage", _NAMES, key=("agent_id", "kind", "memory_id")))
+_BY_KEY = text(
+    f"SELECT {_COLUMNS} FROM unnest(CAST(:agents AS text[]), CAST(:kinds AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, kind, id)"
+    " JOIN heart.memory_usage u ON u.agent_id = q.agent_id AND u.kind = q.kind AND u.memory_id = q.id"
+)
+_OF = text(
+    "WITH q AS MATERIALIZED (SELECT * FROM unnest(CAST(:kinds AS text[]), CAST(:ids AS uuid[])) AS q(kind, id)),"
+    " parts AS (SELECT kind, id, id AS whole FROM q UNION ALL SELECT 'fact', f.fact_id, q.id FROM q"
+    "  JOIN heart.facts f ON q.kind = 'fact' AND f.agent_id = :agent AND f.merged_into = q.id)"
+    f" SELECT {_COLUMNS}, parts.whole FROM parts"
+    " JOIN heart.memory_usage u ON u.agent_id = :agent AND u.kind = parts.kind AND u.memory_id = parts.id"
+    " ORDER BY parts.whole, u.memory_id"
+)
+_NOUNS = {
+    "episode": ("heart.episodes", "episode_id"),
+    "decision": ("brain.decisions", "decision_id"),
+    "procedure": ("heart.procedures", "procedure_id"),
+}
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def boosts(db: Read, agent: str, keys: Collection[Memory], now: datetime) -> Mapping[Memory, float]:
+    """What the relevance of each of these memories is multiplied with for its use, 0.5 to 1.5; each has one.
+
+    A fact that was recorded within the last week and found fewer than two times counts for as much as the best of the others: it lacks
+    history, not use. What it is worth shows after two tellings.
+    """
+    known = await of(db, agent, keys)
+    made = {key: known[key].boost(now) if key in known else NEUTRAL for key in keys}
+    best = max(made.values(), default=NEUTRAL)
+    if best > NEUTRAL:
+        unproven = {key for key in keys if key[0] == "fact" and (key not in known or known[key].retrieved < ENOUGH_RETRIEVALS)}
+        made |= dict.fromkeys(await _new(db, agent, unproven, since=clock.earlier(now, HALF_LIFE)), best)
+    return made
+
+
+async def of(db: Read, agent: str, keys: Collection[Memory]) -> dict[Memory, Usage]:
+    """The use of each of these memories of an agent, with that of what became part of it; one that was never found is left out."""
+    if not keys:
+        return {}
+    rows = await db.execute(_OF, {"agent": agent, "kinds": [kind for kind, _ in keys], "ids": [one for _, one in keys]})
+    found: dict[Memory, Usage] = {}
+    for row in rows:
+        part = _usage(row)
+        key = (part.kind, row.whole)
+        found[key] = found[key] + part if key in found else replace(part, memory_id=row.whole)
+    return found
+
+
+async def _new(db: Read, agent: str, keys: Collection[Memory], *, since: datetime) -> list[Memory]:
+    """Those of these facts that were recorded since then."""
+    rows = await db.execute(
+        text("SELECT fact_id FROM heart.facts WHERE agent_id = :agent AND fact_id = ANY(CAST(:ids AS uuid[])) AND created_at >= :since"),
+        {"agent": agent, "ids": [one for _, one in keys], "since": since},
+    )
+    return [("fact", row.fact_id) for row in rows]
+
+
+# ── counting ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Usage]:
+    """The rows of these keys; a key that is not there is left out."""
+    rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "kinds", "ids"))
+    return {(one.agent_id, one.kind, one.memory_id): one for one in map(_usage, rows)}
+
+
+async def put(db: Write, changed: Sequence[Usage]) -> None:
+    """Write these down as they are now."""
+    if changed:
+        await db.execute(_PUT, many.packed(map(vars, changed)))
+
+
+async def meant(db: Read, keys: Collection[Key]) -> dict[Key, Key]:
+    """What the use of each of these counts for: itself, or of a fact the one that is true instead. What the agent has not is left out.
+
+    A fact is known by any id it was published under; one that became part of another, or was retired by it, counts for the other.
+    """
+    found = {key: key for key in await _there(db, [key for key in keys if key[1] != "fact"])}
+    wanted = [key for key in keys if key[1] == "fact"]
+    now_true = await _true_instead(db, {(agent, one) for agent, _, one in wanted})
+    return found | {key: (key[0], "fact", now_true[key[0], key[2]]) for key in wanted if (key[0], key[2]) in now_true}
+
+
+async def _there(db: Read, keys: Collection[Key]) -> set[Key]:
+    """Those of these memories, other than facts, that there are."""
+    there: set[Key] = set()
+    for kind, (table, id_) in _NOUNS.items():
+        if named := [key for key in keys if key[1] == kind]:
+            rows = await db.execute(
+                text(
+                    f"SELECT t.agent_id, t.{id_} AS id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, id)"
+                    f" JOIN {table} t ON t.agent_id = q.agent_id AND t.{id_} = q.id"
+                ),
+                {"agents": [agent for agent, _, _ in named], "ids": [one for _, _, one in named]},
+            )
+            there |= {(row.agent_id, kind, row.id) for row in rows}
+    return there
+
+
+async def _true_instead(db: Read, wanted: Collection[facts.Key]) -> dict[facts.Key, UUID]:
+    """For each of these facts the one that is true now; one that is not there, or was forgotten, is left out."""
+    there = await facts.by_key(db, wanted)
+    rows = {key: key for key in wanted if key in there} | await _published(db, [key for key in wanted if key not in there])
+    seen = there | await facts.by_key(db, {row for row in rows.values() if row not in there})
+    while missing := {one for fact in seen.values() if (one := _instead(fact)) and one not in seen}:
+        found = await facts.by_key(db, missing)
+        if not found:
+            break
+        seen |= found
+    ends = {key: _end(row, seen.get) for key, row in rows.items()}
+    return {key: end.fact_id for key, end in ends.items() if end is not None and end.forgotten_at is None}
+
+
+async def _published(db: Read, keys: Collection[facts.Key]) -> dict[facts.Key, facts.Key]:
+    """Of ids that facts were published under, the row each became; of several the one heard last."""
+    if not keys:
+        return {}
+    rows = await db.execute(
+        text(
+            "SELECT m.agent_id, m.mention_id, m.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, id)"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.fact_mentions m WHERE m.agent_id = q.agent_id AND m.mention_id = q.id OFFSET 0) m"
+            " ORDER BY m.occurred_at, m.event_id"
+        ),
+        many.apart(keys, "agents", "ids"),
+    )
+    return {(row.agent_id, row.mention_id): (row.agent_id, row.fact_id) for row in rows}
+
+
+def _instead(fact: facts.Fact) -> facts.Key | None:
+    """The fact that this one is part of, or was retired by."""
+    other = fact.merged_into or fact.superseded_by
+    return (fact.agent_id, other) if other else None
+
+
+def _end(key: facts.Key, row_of: Callable[[facts.Key], facts.Fact | None]) -> facts.Fact | None:
+    """Where the way from a fact to what is true instead ends."""
+    passed: set[facts.Key] = set()
+    fact = row_of(key)
+    while fact is not None and (other := _instead(fact)) is not None and other not in passed:
+        passed.add(fact.key)
+        fact = row_of(other)
+    return fact
+
+
+def _usage(row: Any) -> Usage:
+    return Usage(**{name: getattr(row, name) for name in _NAMES})

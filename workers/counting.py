@@ -1,0 +1,53 @@
+"""Counting use, for both who do: a page's memories are looked up with a few statements, and each row is written once.
+
+ids as they were told ─▶ what they count for now ─▶ rows as they are ─▶ each event added ─▶ written
+                                 └─ what the agent has not is left out, and the receipt names it
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from events import MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
+from store import usage
+from store.database import Write
+from store.usage import Key, Usage
+from workers.runtime.worker import Done, Ending, Job, Skip
+
+E = TypeVar("E", MemoryRecalled, MemoryReferenced)
+
+OUTCOMES = ("counted",)
+
+
+async def counted(db: Write, jobs: Sequence[Job[E, None]], add: Callable[[Usage, E, Key, Mapping[Key, Key]], Usage]) -> Sequence[Ending]:
+    """Count the memories of each event once, as `add` does it to one row; gives how each event ended."""
+    meant = await usage.meant(db, {key for job in jobs for key in named(job.event)})
+    before = await usage.by_key(db, set(meant.values()))
+    rows = dict(before)
+    endings = []
+    for event in (job.event for job in jobs):
+        for key in dict.fromkeys(meant[one] for one in named(event) if one in meant):
+            rows[key] = add(rows.get(key) or Usage(*key, counted_at=event.occurred_at), event, key, meant)
+        endings.append(_ending(event, meant))
+    await usage.put(db, [row for key, row in rows.items() if row is not before.get(key)])
+    return endings
+
+
+def named(event: MemoryRecalled | MemoryReferenced) -> dict[Key, RecalledMemory | ReferencedMemory]:
+    """What an event says of each memory it names; of one that it names twice, what it says last."""
+    return {(event.agent_id, one.kind, one.id): one for one in event.memories}
+
+
+def _ending(event: MemoryRecalled | MemoryReferenced, meant: Mapping[Key, Key]) -> Ending:
+    told = named(event)
+    unknown = [str(key[2]) for key in told if key not in meant]
+    if not told:
+        return Skip("it names no memory")
+    if len(unknown) == len(told):
+        return Skip(f"agent {event.agent_id!r} has none of the {len(told)} memories it names")
+    instead = {str(key[2]): str(meant[key][2]) for key in told if key in meant and meant[key] != key}
+    evidence: dict[str, object] = {"recall_id": str(event.recall_id), "memories": len(told) - len(unknown)}
+    if instead:
+        evidence["counted_for"] = instead
+    if unknown:
+        evidence["unknown"] = unknown
+    return Done("counted", evidence=evidence)
