@@ -1,0 +1,70 @@
+"""How a text is heard: without the fence and in one case, and whether certain phrases are in it.
+
+    said ─▶ heard (one form, one case) ─▶ Phrases("decid*|chose").found(heard)
+
+A phrase of letters is made of whole words, and may go on where it ends in `*`. In scripts whose words do not stand apart, and in Arabic and
+Korean, whose words carry others before or behind them, a phrase is found where it stands. The time is linear in the text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from nous import text
+from nous.fence import without_recalled
+
+_FREE = re.compile(
+    "[\u0600-\u06ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff]"
+)
+_SPACED_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+def heard(said: str) -> str:
+    """`said` without what was recalled into it, in one form and small letters."""
+    return text.form(without_recalled(said)).casefold()
+
+
+class Phrases:
+    """Phrases to be found in what `heard` gives: words and rows of words, parted by `|`."""
+
+    def __init__(self, phrases: str) -> None:
+        every = sorted({_heard_phrase(phrase) for phrase in phrases.split("|") if phrase.strip()}, key=lambda one: (-len(one), one))
+        self._pattern = re.compile("|".join(map(_as_pattern, every)))
+
+    def found(self, heard_text: str) -> list[str]:
+        """What was found, from left to right, each once."""
+        return list(dict.fromkeys(self._pattern.findall(heard_text)))
+
+    def first(self, heard_text: str) -> re.Match[str] | None:
+        """The first one."""
+        return self._pattern.search(heard_text)
+
+    def begins(self, heard_text: str) -> re.Match[str] | None:
+        """The one that the text begins with."""
+        return self._pattern.match(heard_text)
+
+    def without(self, heard_text: str) -> str:
+        """The text with a space instead of each."""
+        return self._pattern.sub(" ", heard_text)
+
+
+def words(said: str) -> Iterator[str]:
+    """The words that stand apart, one after another; a run of a script without spaces is one."""
+    yield from (word[0] for word in _SPACED_WORD.finditer(said))
+
+
+def stands_apart(character: str) -> bool:
+    """Whether words of its script stand apart and carry no others with them."""
+    return (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M") and not _FREE.match(character)
+
+
+def _heard_phrase(phrase: str) -> str:
+    return text.form(phrase).casefold()
+
+
+def _as_pattern(phrase: str) -> str:
+    goes_on = phrase.endswith("*")
+    phrase = phrase.removesuffix("*")
+    before = r"(?<!\w)" if stands_apart(phrase[0]) else ""
+    behind = (r"\w*" if goes_on else r"(?!\w)") if stands_apart(phrase[-1]) else ""
+    return f"{before}{re.escape(phrase)}{behind}"
