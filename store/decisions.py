@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from nous import clock
 
-from . import briefs, many
+from . import briefs, many, unembedded, words
 from .database import Read, Write
 
 
@@ -40,6 +40,11 @@ class Decision:
     reviewed_at: datetime | None = None
     reviewed_by: str | None = None
 
+    @property
+    def said(self) -> str:
+        """What it is found by: the choice, then why, in what situation, and instead of what."""
+        return words.joined([self.description, *self.reasons, self.context, self.pattern, *self.alternatives])
+
     def with_brief(self) -> "Decision":
         """It, with the line that follows from what it says."""
         brief = briefs.decision(self.description, outcome=self.outcome, confidence=self.confidence, pattern=self.pattern)
@@ -65,7 +70,7 @@ Key = tuple[str, UUID]
 
 _NAMES = many.columns(Decision)
 _COLUMNS = ", ".join(_NAMES)
-_PUT = text(many.upserting("brain.decisions", _NAMES, key=("agent_id", "decision_id"), fixed=("created_at",)))
+_PUT = text(many.upserting("brain.decisions", (*_NAMES, *words.COLUMNS), key=("agent_id", "decision_id"), fixed=("created_at",)))
 _BY_KEY = text(many.reading("brain.decisions", _NAMES, key="decision_id"))
 
 
@@ -93,9 +98,10 @@ async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit:
 
 
 async def put(db: Write, changed: Sequence[Decision]) -> None:
-    """Write these down as they are now."""
+    """Write these down as they are now; what says something new waits for its vector."""
     if changed:
-        await db.execute(_PUT, many.packed(map(vars, changed)))
+        await db.execute(_PUT, many.packed([{**vars(one), **words.kept(one.said)} for one in changed]))
+        await unembedded.add(db, "decision", {(one.agent_id, one.decision_id): one.said for one in changed})
 
 
 async def between(db: Read, agent: str, first: datetime, last: datetime) -> list[Decision]:

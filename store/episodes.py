@@ -9,7 +9,7 @@ from uuid import UUID
 from pgvector import HalfVector
 from sqlalchemy import text
 
-from . import many
+from . import many, words
 from .database import Read, Write
 from .vectors import Vector
 
@@ -57,6 +57,11 @@ class Episode:
     settled_by: str | None = None
 
     @property
+    def said(self) -> str:
+        """What it is found by: its title, its summary, what came of it and what was learned."""
+        return words.joined([self.title, self.summary, self.outcome, *self.lessons_learned])
+
+    @property
     def state(self) -> str:
         """How it stands, in words: put aside, open, closed, summarised."""
         if not self.active:
@@ -68,7 +73,7 @@ class Episode:
 
 _NAMES = many.columns(Episode)
 _COLUMNS = ", ".join(_NAMES)
-_PUT = text(many.upserting("heart.episodes", _NAMES, key=("agent_id", "episode_id"), fixed=("created_at",)))
+_PUT = text(many.upserting("heart.episodes", (*_NAMES, *words.COLUMNS), key=("agent_id", "episode_id"), fixed=("created_at",)))
 
 
 async def get(db: Read, agent: str, episode: UUID) -> Episode | None:
@@ -95,7 +100,7 @@ async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit:
 
 async def put(db: Write, episode: Episode) -> None:
     """Write an episode down as it is now."""
-    await db.execute(_PUT, many.packed([vars(episode)]))
+    await db.execute(_PUT, many.packed([{**vars(episode), **words.kept(episode.said)}]))
 
 
 async def owners(db: Read, episode: UUID) -> list[str]:

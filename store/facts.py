@@ -10,7 +10,7 @@ from sqlalchemy import TextClause, text
 
 from nous.text import normalise
 
-from . import many
+from . import many, words
 from .database import Read, Write
 
 
@@ -67,7 +67,7 @@ _NAMES = many.columns(Fact)
 _COLUMNS = ", ".join(f"f.{name}" for name in _NAMES)
 
 _BY_KEY = text(many.reading("heart.facts", _NAMES, key="fact_id"))
-_INSERT = text(many.inserting("heart.facts", (*_NAMES, "subject_key")))
+_INSERT = text(many.inserting("heart.facts", (*_NAMES, "subject_key", *words.COLUMNS)))
 
 _CONFIRMABLE = (
     "provenance",
@@ -80,7 +80,7 @@ _CONFIRMABLE = (
     "recorded_at",
     "recorded_by",
 )
-_STANDING = ("content", "content_hash", "own_content", "active", "superseded_by", "merged_into", "disputes", "valid_to")
+_STANDING = (*words.COLUMNS, "content", "content_hash", "own_content", "active", "superseded_by", "merged_into", "disputes", "valid_to")
 
 
 def _updating(names: Collection[str]) -> TextClause:
@@ -105,7 +105,7 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
 async def insert(db: Write, new: Sequence[Fact]) -> None:
     """Add rows."""
     if new:
-        stored = [{**vars(fact), "subject_key": subject_key(fact.subject)} for fact in new]
+        stored = [{**vars(fact), "subject_key": subject_key(fact.subject), **_words(fact)} for fact in new]
         await db.execute(_INSERT, many.packed(stored))
 
 
@@ -119,7 +119,7 @@ async def change(db: Write, changed: Sequence[Fact]) -> None:
     """Write how facts stand now. What ceases to be active is written first: two active facts never say the same of the same."""
     for rows in ([fact for fact in changed if not fact.active], [fact for fact in changed if fact.active]):
         if rows:
-            await db.execute(_CHANGE, many.packed(map(vars, rows)))
+            await db.execute(_CHANGE, many.packed([{**vars(fact), **_words(fact)} for fact in rows]))
 
 
 async def by_text(db: Read, agent: str, text_keys: Collection[bytes]) -> list[Fact]:
@@ -204,16 +204,20 @@ def wanted(as_of: datetime | None) -> str:
     """Which facts `f` are listed, by the parameters `inactive` and `as_of`."""
     if as_of is None:
         return "(f.active OR :inactive)"
-    was_true = "f.merged_into IS NULL AND (f.valid_to > :as_of OR f.valid_to IS NULL AND f.active)"
-    return f"f.valid_from <= :as_of AND (:inactive OR {was_true})"
+    return f"f.valid_from <= :as_of AND (:inactive OR {true_then('f')})"
 
 
-async def saying(db: Read, words: str, *, agent: str | None, inactive: bool, limit: int, as_of: datetime | None = None) -> list[Fact]:
+def true_then(of: str) -> str:
+    """Which of the rows `of`, facts that had begun by the parameter `as_of`, were true then."""
+    return f"{of}.merged_into IS NULL AND ({of}.valid_to > :as_of OR {of}.valid_to IS NULL AND {of}.active)"
+
+
+async def saying(db: Read, said: str, *, agent: str | None, inactive: bool, limit: int, as_of: datetime | None = None) -> list[Fact]:
     """Facts with these words in them or in their subject, in any case, the latest claimed first; of every agent when `agent` is None.
 
     Every fact of the agent is looked at, or of all agents.
     """
-    escaped = words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    escaped = said.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM heart.facts f WHERE (CAST(:agent AS text) IS NULL OR f.agent_id = :agent)"
@@ -289,6 +293,10 @@ async def chain(db: Read, key: Key) -> list[Fact]:
 def subject_key(subject: str | None) -> str | None:
     """A subject folded for comparing; None when there is none."""
     return (normalise(subject) or None) if subject else None
+
+
+def _words(fact: Fact) -> dict[str, object]:
+    return words.kept(words.fact(fact.content, fact.subject))
 
 
 def _fact(row: Any) -> Fact:

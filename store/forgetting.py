@@ -22,7 +22,7 @@ from sqlalchemy import text
 from nous import ids
 from nous.fence import without_recalled
 
-from . import archive, briefs, episodes, forgotten, leftovers, lineage, many, receipts, relations, spans
+from . import archive, briefs, episodes, forgotten, leftovers, lineage, many, passages, receipts, relations, spans
 from .database import Erase, Read
 from .episodes import Episode
 from .facts import Fact
@@ -185,9 +185,9 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
     rows = [{"agent_id": of.agent_id, "fact_id": fact.fact_id, "text_key": keys[fact.text_key]} for fact in of.facts]
     changed = await db.execute(
         text(
-            "UPDATE heart.facts f SET content = '', content_hash = '', own_content = NULL, subject = NULL, subject_key = NULL,"
-            " attribute = NULL, source = NULL, active = false, disputes = NULL, text_key = q.text_key, forgotten_at = :now,"
-            f" recorded_at = :now, recorded_by = :by FROM {many.these('heart.facts')}"
+            "UPDATE heart.facts f SET content = '', content_hash = '', words = '', word_count = 0, own_content = NULL, subject = NULL,"
+            " subject_key = NULL, attribute = NULL, source = NULL, active = false, disputes = NULL, text_key = q.text_key,"
+            f" forgotten_at = :now, recorded_at = :now, recorded_by = :by FROM {many.these('heart.facts')}"
             " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
         ),
         {**many.packed(rows), "now": now, "by": by},
@@ -258,6 +258,7 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
         parts=parts,
         **key,
     )
+    await passages.erase(db, before.agent_id, before.episode_id)
     await _count(db, "UPDATE heart.episodes SET asked_of = NULL WHERE agent_id = :agent AND episode_id = :episode", **key)
     return after if before.settled_by and after.active and after.ended_at else None
 

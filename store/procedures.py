@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from nous.text import normalise
 
-from . import briefs, many
+from . import briefs, many, unembedded, words
 from .database import Read, Write
 
 MOST_NOTES = 200
@@ -53,6 +53,11 @@ class Procedure:
         known = self.success_count + self.failure_count
         return self.success_count / known if known else None
 
+    @property
+    def said(self) -> str:
+        """What it is found by: its name, what it is for, and how it is done."""
+        return words.joined([self.name, *self.goals, *self.core_patterns, *self.implementation_notes])
+
     def with_brief(self) -> "Procedure":
         """It, with the line that follows from what it says and how often it worked."""
         brief = briefs.procedure(self.name, self.core_patterns, activations=self.activation_count, effectiveness=self.effectiveness)
@@ -85,7 +90,7 @@ Key = tuple[str, UUID]
 
 _NAMES = many.columns(Procedure)
 _COLUMNS = ", ".join(_NAMES)
-_PUT = text(many.upserting("heart.procedures", _NAMES, key=("agent_id", "procedure_id"), fixed=("created_at",)))
+_PUT = text(many.upserting("heart.procedures", (*_NAMES, *words.COLUMNS), key=("agent_id", "procedure_id"), fixed=("created_at",)))
 _BY_KEY = text(many.reading("heart.procedures", _NAMES, key="procedure_id"))
 _LISTS = ("goals", "core_patterns", "implementation_notes")
 
@@ -129,9 +134,10 @@ async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit:
 
 
 async def put(db: Write, changed: Sequence[Procedure]) -> None:
-    """Write these down as they are now."""
+    """Write these down as they are now; what says something new waits for its vector."""
     if changed:
-        await db.execute(_PUT, many.packed(map(vars, changed)))
+        await db.execute(_PUT, many.packed([{**vars(one), **words.kept(one.said)} for one in changed]))
+        await unembedded.add(db, "procedure", {(one.agent_id, one.procedure_id): one.said for one in changed})
 
 
 async def listed(db: Read, *, agent: str | None, limit: int | None = None) -> list[Procedure]:

@@ -21,19 +21,24 @@ from store import (
     episodes,
     facts,
     forgotten,
+    memory_vectors,
     mentions,
+    passages,
     procedures,
     receipts,
     relations,
     sessions,
     usage,
     vectors,
+    weights,
     writings,
 )
 from store.archive import Archived
 from store.database import Database, Read
+from store.embedders import Registered
 from store.forgotten import Tombstone
 from store.migrate import migrate
+from store.weights import Fitted
 from tests.conftest import a_database
 from tests.factories import (
     NOON,
@@ -56,8 +61,8 @@ ONE_ID = a_censor().censor_id  # both agents use it
 WORDS = "The safe is behind the painting."
 WITHOUT_AGENT = {"heart.embedders"}
 UNWRITTEN = {"bus.forgotten"}  # workers read it
-UNCHANGED = UNWRITTEN | {"bus.events"}  # workers change nothing in it
-QUEUES = {"bus.retries", "bus.outbox", "bus.spending", "bus.alembic_version"}  # the machine's own, read for no agent
+UNCHANGED = UNWRITTEN | {"bus.events", "bus.weights"}  # workers change nothing in it
+QUEUES = {"bus.retries", "bus.outbox", "bus.unembedded", "bus.spending", "bus.alembic_version"}  # the machine's own, read for no agent
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,10 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID)])
             await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID)])
             await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, NOON, retrieved=1)])
+            await passages.put(db, agent, ONE_ID, [(WORDS, NOON)])
+            kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID)])
+            await memory_vectors.put(db, Registered("zero", 512, table), [(key, said, a_vector(1)) for key, said in kept.items()])
+            await weights.put(db, Fitted(agent, {"words": 1.0}, {}, 0, NOON))
             asked = writings.Question(agent_id=agent, question_key=b"key", prompt="episode-1", model="a-model")
             await writings.ask(db, asked, worker="episode_summarizer", about="episode:1", now=NOON, lease=NOON)
         async with database.erase([agent]) as erasing:
@@ -139,7 +148,8 @@ async def test_every_guarded_table_admits_the_named_agents_to_the_worker_and_a_l
     )
     admitted = "(agent_id = ANY (( SELECT heart.admitted() AS admitted)::text[]))"
     whole_agents = ("bus.forgotten", "whole_agents", "PERMISSIVE", "{nous_worker}", "SELECT", "(event_id = ''::text)", None)
-    assert [one for policy in policies if (one := tuple(policy)) != whole_agents] == [
+    everybody_s = ("bus.weights", "everybody", "PERMISSIVE", "{nous_worker}", "SELECT", "(agent_id = ''::text)", None)
+    assert [one for policy in policies if (one := tuple(policy)) not in (whole_agents, everybody_s)] == [
         policy
         for table in sorted(guarded)
         for policy in (

@@ -11,7 +11,7 @@ from alembic import op
 from store import keys
 
 revision = "0010"
-down_revision = "0007"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 

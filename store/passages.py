@@ -1,0 +1,99 @@
+"""Passages: what was said in a settled episode, word for word and a few turns each, so that recall finds the place and not the day.
+
+    an episode settled ──put──▶ passage 1, 2, 3 ... under ids that follow from the episode and the place
+    settled again ─────put──▶ the same rows with what was said as it is now; what is left over says nothing any more
+
+What was forgotten from an episode takes its passages with it (`erase`); they are made again when it is settled again.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from nous import ids
+
+from . import many, unembedded, words
+from .database import Erase, Read, Write
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One row of heart.passages: `content` is who said what, a line each; `place` counts from 0 within the episode."""
+
+    agent_id: str
+    passage_id: UUID
+    episode_id: UUID
+    place: int
+    content: str
+    said_at: datetime
+
+
+Key = tuple[str, UUID]
+"""(agent_id, passage_id): no agent can take another's id."""
+
+_NAMES = many.columns(Passage)
+_PUT = text(many.upserting("heart.passages", (*_NAMES, *words.COLUMNS), key=("agent_id", "passage_id")))
+_BY_KEY = text(many.reading("heart.passages", _NAMES, key="passage_id"))
+
+
+def id_of(agent: str, episode: UUID, place: int) -> UUID:
+    """The id of the passage at this place of an episode."""
+    return ids.derived("passage", agent, str(episode), str(place))
+
+
+async def put(db: Write, agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> None:
+    """Let these be the passages of an episode, in order, each with when it was said; they wait for their vectors."""
+    made = [Passage(agent, id_of(agent, episode, at), episode, at, content, moment) for at, (content, moment) in enumerate(said)]
+    if made:
+        await db.execute(_PUT, many.packed([{**vars(one), **words.kept(one.content)} for one in made]))
+        await unembedded.add(db, "passage", {(agent, one.passage_id): one.content for one in made})
+    left = await db.execute(
+        text(
+            "UPDATE heart.passages SET content = '', words = '', word_count = 0 WHERE agent_id = :agent AND episode_id = :episode"
+            " AND place >= :count AND content <> '' RETURNING passage_id"
+        ),
+        {"agent": agent, "episode": episode, "count": len(made)},
+    )
+    if gone := list(left.scalars()):
+        await db.execute(
+            text(
+                "UPDATE heart.memory_vectors SET digest = '', vector = '[0]' WHERE agent_id = :agent AND kind = 'passage'"
+                " AND memory_id = ANY(CAST(:gone AS uuid[]))"
+            ),
+            {"agent": agent, "gone": gone},
+        )
+
+
+async def by_key(db: Read, keys: Collection[Key]) -> Mapping[Key, Passage]:
+    """The passages of these keys that say something; a key that is not there is left out."""
+    rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
+    return {(one.agent_id, one.passage_id): one for one in map(_passage, rows) if one.content}
+
+
+async def of_episode(db: Read, agent: str, episode: UUID) -> list[Passage]:
+    """The passages of an episode that say something, in order."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(_NAMES)} FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode AND content <> ''"
+            " ORDER BY place"
+        ),
+        {"agent": agent, "episode": episode},
+    )
+    return [_passage(row) for row in rows]
+
+
+async def erase(db: Erase, agent: str, episode: UUID) -> None:
+    """Erase the passages of an episode with their vectors."""
+    key = {"agent": agent, "episode": episode}
+    these = "SELECT passage_id FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"
+    for table in ("heart.memory_vectors", "bus.unembedded"):
+        await db.execute(text(f"DELETE FROM {table} WHERE agent_id = :agent AND kind = 'passage' AND memory_id IN ({these})"), key)
+    await db.execute(text("DELETE FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"), key)
+
+
+def _passage(row: Any) -> Passage:
+    return Passage(**row._mapping)
