@@ -10,6 +10,7 @@ from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, Episode
 from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
 from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
+from .prepare import Prepared, is_new_each_time, made_for, prepare
 from .procedures import ProcedureLearned, ProcedureUsed
 from .publish import publish
 from .usage import MemoryKind, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
@@ -77,6 +78,7 @@ __all__ = [
     "MemoryKind",
     "MemoryRecalled",
     "MemoryReferenced",
+    "Prepared",
     "ProcedureLearned",
     "ProcedureUsed",
     "Provenance",
@@ -92,6 +94,9 @@ __all__ = [
     "encode",
     "entry_time",
     "identity",
+    "is_new_each_time",
     "kept_body",
+    "made_for",
+    "prepare",
     "publish",
 ]

@@ -40,6 +40,11 @@ class FactLearned(Event):
         """What a retrying producer repeats: agent, fact_id and content, and the time if it was given."""
         return derived(cls.stream, *stated(body, "agent_id", "fact_id", "content", "occurred_at"))
 
+    @staticmethod
+    def derive_fact_id(agent_id: str, content: str) -> str:
+        """The id of a fact that its producer gave none: it follows from agent and content, so the same said again is the same fact."""
+        return derived("fact_id", agent_id, content)
+
 
 class FactStored(Event):
     """A fact became a row of its own."""

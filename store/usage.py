@@ -124,6 +124,7 @@ _NOUNS = {
     "episode": ("heart.episodes", "episode_id"),
     "decision": ("brain.decisions", "decision_id"),
     "procedure": ("heart.procedures", "procedure_id"),
+    "passage": ("heart.passages", "passage_id"),
 }
 
 

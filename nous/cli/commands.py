@@ -889,3 +889,43 @@ def censor_relax(
     from .place import settings
 
     asyncio.run(relax(settings(), censor=id_, reason=reason, agent=agent, is_json=is_json))
+
+
+token = typer.Typer(help="Make, list and revoke what agents show to speak over HTTP.", no_args_is_help=True)
+app.add_typer(token, name="token", rich_help_panel=DECIDE)
+
+
+@token.command("new")
+def token_new(
+    agent: Annotated[str, typer.Option("--agent", help="For whom its holder speaks.", show_default=False)],
+    name: Annotated[str, typer.Option("--name", help="Where it is used, for the list.")] = "",
+    days: Annotated[float | None, typer.Option("--days", min=0.01, help="After so many it is good no more.", show_default="never")] = None,
+    is_json: Json = False,
+) -> None:
+    """Make a token for an agent and print it, this once: only a hash of it is kept."""
+    from .place import settings
+    from .token import new
+
+    asyncio.run(new(settings(), agent=agent, name=name, days=days, is_json=is_json))
+
+
+@token.command("list")
+def token_list(agent: Agent = None, is_json: Json = False) -> None:
+    """List tokens, the revoked ones too."""
+    from .place import settings
+    from .token import list_tokens
+
+    asyncio.run(list_tokens(settings(), agent=agent, is_json=is_json))
+
+
+@token.command("revoke")
+def token_revoke(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Its id as the list shows it, or the beginning of it.")],
+    agent: Agent = None,
+    is_json: Json = False,
+) -> None:
+    """End a token: what is asked with it is refused from now on."""
+    from .place import settings
+    from .token import revoke
+
+    asyncio.run(revoke(settings(), id_, agent=agent, is_json=is_json))

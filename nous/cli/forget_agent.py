@@ -11,13 +11,15 @@ import events
 from events import AgentForgotten
 from nous import clock
 from nous.errors import Contended, Outage, UserMistake
+from nous.forgetting.fact import hold_to_a_reason
+from nous.forgetting.stores import Outcome, beside, from_redis, send
 from nous.settings import Settings
 from store import agents, forgotten, leftovers
 from store.database import Database
 from workers.runtime import erasing
 
 from . import decision, place, screen
-from .forgetting import Outcome, beside, confirm, from_redis, hold_to_a_reason, listed_counts, print_left
+from .forgetting import confirm, listed_counts, print_left, stores_of
 
 OPTIONS: dict[str, str] = {}
 SAID_BY_AGENTS = {
@@ -35,7 +37,7 @@ SAID_BY_AGENTS = {
 
 async def forget(settings: Settings, agent: str, *, reason: str, is_dry: bool, is_sure: bool, is_json: bool) -> bool:
     """Forget an agent whole; whether nothing is left of it."""
-    hold_to_a_reason(reason)
+    hold_to_a_reason(reason, named="--because")
     if agent in reason:
         raise UserMistake("--because does not do: it names the agent, and its receipt stays while the name does not; say why without it")
     async with place.database(settings) as database:
@@ -58,23 +60,23 @@ async def _forget(
     settings: Settings, database: Database, agent: str, reason: str, *, before: datetime | None
 ) -> tuple[Mapping[str, int], Outcome]:
     """Erase it; one of which no row is left was forgotten `before`, and only Redis may hold more of it."""
-    key, outcome, counts = forgotten.agent_key(agent), Outcome(), {}
+    key, outcome, counts, stores = forgotten.agent_key(agent), Outcome(), {}, stores_of(settings, database)
     told = decision.event(AgentForgotten, key, OPTIONS, occurred_at=await _now(settings))
 
     async def in_replay(store: Database) -> int:
         async with store.erase([agent, key]) as db:
             return sum((await agents.erase(db, agent, by=told.event_id, now=told.occurred_at)).values())
 
-    await beside(settings, outcome, in_replay)
+    await beside(stores, outcome, in_replay)
     if before is None:
         async with database.erase([agent, key]) as db:
             counts = await agents.erase(db, agent, by=told.event_id, now=told.occurred_at)
             letters = await decision.record(
                 db, told, outcome="forgotten", about=UUID(told.event_id), reason=reason, evidence={"erased": counts}
             )
-        await decision.send(settings, database, letters)
+        await send(stores, letters)
     at = before or told.occurred_at
-    await from_redis(settings, outcome, lambda stream, owner, _event, entry: owner == agent and _is_before(stream, entry, at))
+    await from_redis(stores, outcome, lambda stream, owner, _event, entry: owner == agent and _is_before(stream, entry, at))
     await _check(settings, database, agent, at, outcome)
     return counts, outcome
 

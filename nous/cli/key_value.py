@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import get_origin
 
-from events import Event, MalformedEvent
+from events import Event, MalformedEvent, made_for, prepare
+from nous import clock, ids
 from nous.errors import UserMistake
 
 from . import screen
 from .lines import Line
-from .ready import Ready, decoded, made_here, ready
+from .ready import Ready, ready
 
 
 def typed(kind: type[Event], pairs: Iterable[str]) -> Ready:
@@ -61,12 +62,12 @@ def _is_list(kind: type[Event], name: str) -> bool:
 
 def _body(kind: type[Event], given: Mapping[str, object]) -> bytes:
     """The body with its numbers and booleans as such, as the event's types read them. Raises MalformedEvent."""
-    event = decoded(kind, json.dumps({**given, **made_here(kind, given)}).encode())
-    return json.dumps(event.model_dump(mode="json", include=set(given))).encode()
+    made = prepare(kind, json.dumps(given).encode(), now=clock.now(), new_id=ids.new)
+    return json.dumps(made.event.model_dump(mode="json", include=set(given))).encode()
 
 
 def _its_fields(kind: type[Event]) -> str:
-    made = made_here(kind, {})
+    made = made_for(kind, {})
     own = {name: info for name, info in kind.model_fields.items() if name not in Event.model_fields}
     told = [f"{name}{' (required)' if info.is_required() and name not in made else ''}" for name, info in own.items()]
     return f"Its fields: agent_id (required), {', '.join(told)}, event_id, occurred_at"

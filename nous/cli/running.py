@@ -12,7 +12,7 @@ import shlex
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +38,7 @@ from workers.runtime.worker import Kit, Worker
 from . import page, place, screen
 from .endings import Away
 from .migrate import apply
+from .stopping import Stop, interrupt_with, set_by, stoppable
 
 COLLECTED_AFTER = (20_000, 20, 20)
 """How many new objects before the garbage collector looks at them, and so on. A page makes thousands that all die with it: looking as
@@ -46,27 +47,10 @@ often as Python does by itself took a sixth of the processor (measured, docs/per
 SILENCE_LOOKED_FOR_S = 30.0  # at least so often, and four times in the silence that ends a session
 
 
-class Stop:
-    """What Ctrl-C and SIGTERM do. The first one counts: it calls `then`, or interrupts when there is nothing to call yet."""
-
-    def __init__(self) -> None:
-        self.then: Callable[[], object] | None = None
-        self.is_heard = False
-
-    def hear(self, *_: object) -> None:
-        """A signal has come. Stopping takes bounded time, so a second one changes nothing."""
-        if self.is_heard:
-            return
-        self.is_heard = True
-        if self.then is None:
-            raise KeyboardInterrupt
-        self.then()
-
-
 def up(settings: Settings) -> None:
     """Run everything in one terminal."""
     starting = screen.err().status(f"starting Postgres and Valkey in {settings.home}…")
-    with _stoppable() as stop, starting, owned(settings) as stack:
+    with stoppable() as stop, starting, owned(settings) as stack:
         starting.stop()
         uvloop.run(_up(settings, stack, stop))
     print(f"stopped; the data stays in {settings.home}", flush=True)
@@ -77,7 +61,7 @@ def work(settings: Settings, names: Sequence[str]) -> None:
     archives = not names or streams.ARCHIVIST in names
     chosen = [_worker(name) for name in dict.fromkeys(names) if name != streams.ARCHIVIST] if names else list(workers.table().values())
     database_url, redis_url = place.database_url(settings), place.redis_url(settings)
-    with _stoppable() as stop:
+    with stoppable() as stop:
         uvloop.run(_serve(settings, database_url, redis_url, chosen, stop, _tell_mind, archives=archives, web_port=settings.web_port or 0))
 
 
@@ -116,7 +100,7 @@ async def alongside(settings: Settings, database_url: str, redis_url: str) -> As
 
 
 async def _up(settings: Settings, stack: embedded.Stack, stop: Stop) -> None:
-    _interrupt_with(stop)
+    interrupt_with(stop)
     await apply(settings, stack.database_url)
     _tell_where(stack)
     port = page.PORT if settings.web_port is None else settings.web_port
@@ -137,7 +121,7 @@ async def _serve(
 ) -> None:
     """Work until told to stop, then finish what is in flight."""
     gc.set_threshold(*COLLECTED_AFTER)
-    _interrupt_with(stop)
+    interrupt_with(stop)
     health = Health()
     async with (
         traces.exported(),
@@ -145,8 +129,7 @@ async def _serve(
         page.shown(settings, database_url, redis_url, port=web_port) as site,
         kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools,
     ):
-        asked = asyncio.Event()
-        stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, asked.set)
+        asked = set_by(stop)
         if site:
             site.watch(tools)
         announce(mind)
@@ -168,26 +151,6 @@ def silence(kit: Kit) -> Chore:
     """Ending the sessions that fell silent."""
     tools = Tools(kit.database, kit.embedder, kit.settings)
     return Chore(partial(sessions.close_silent, tools), min(SILENCE_LOOKED_FOR_S, kit.settings.session_silence_s / 4), "silence")
-
-
-def _interrupt_with(stop: Stop) -> None:
-    """While something is still starting, a signal cancels it."""
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - a coroutine that runs has a task
-    stop.then = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
-
-
-@contextmanager
-def _stoppable() -> Iterator[Stop]:
-    """Ctrl-C and SIGTERM end the block, and that is no error."""
-    stop = Stop()
-    before = {which: signal.signal(which, stop.hear) for which in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with suppress(KeyboardInterrupt, asyncio.CancelledError):
-            yield stop
-    finally:
-        for which, handler in before.items():
-            signal.signal(which, handler)
 
 
 # ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────

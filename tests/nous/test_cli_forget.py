@@ -12,7 +12,8 @@ from redis.asyncio import Redis
 
 import workers
 from nous import embedded
-from nous.cli import forget, forgetting
+from nous.forgetting import fact as forget
+from nous.forgetting import stores as forgetting
 from store import agents, facts, forgotten, mentions, replays
 from store.database import Database
 from tests.factories import a_fact as a_row

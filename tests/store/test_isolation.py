@@ -28,6 +28,7 @@ from store import (
     receipts,
     relations,
     sessions,
+    tokens,
     usage,
     vectors,
     weights,
@@ -89,6 +90,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await episodes.link_decisions(db, agent, ONE_ID, {ONE_ID: "named"})
             await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID)])
             await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID)])
+            await tokens.insert(db, tokens.Token(agent, ONE_ID, "laptop", agent.encode(), NOON))
             await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, NOON, retrieved=1)])
             await passages.put(db, agent, ONE_ID, [(WORDS, NOON)])
             kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID)])
@@ -226,6 +228,7 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "receipts.settled": lambda db, _: receipts.settled(db, "deduplicator", [("b", "event")]),
     "receipts.about": lambda db, _: receipts.about(db, "b", ONE_ID),
     "receipts.of_agent": lambda db, _: receipts.of_agent(db, "b", "deduplicator"),
+    "tokens.listed": lambda db, _: tokens.listed(db, agent="b"),
     "usage.of": lambda db, _: usage.of(db, "b", [("fact", ONE_ID)]),
     "usage.by_key": lambda db, _: usage.by_key(db, [("b", "fact", ONE_ID)]),
     "usage.meant": lambda db, _: usage.meant(db, [("b", kind, ONE_ID) for kind in ("fact", "episode", "decision", "procedure")]),
