@@ -1,0 +1,121 @@
+"""Ranking: in which order memories that were found are told: by what they say, who vouches for it, how old it is and what it was good for.
+
+    cosine + words ──▶ relevance ──▶ × who vouches ──▶ × noise ──▶ × age, by the plan ──▶ × use ──▶ score
+
+Relevance is plain cosine plus BM25 on its scale, the same for all kinds, so that a fact and a passage can be compared. Every weight is what
+is left of a memory's relevance at worst; with all of them at 1.0 the order is that of relevance. What was measured, and on what:
+docs/quality.md. The relevance stays beside the score, so that no weight hides what the search found.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from nous.errors import Misconfigured
+from store.search import Found, Kind
+
+TYPICAL_TERMS = 4
+"""Different terms of a question, where nobody says how many it has (LoCoMo's have four)."""
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What ranking goes by. `words` is what BM25 counts beside cosine; of the others 1.0 changes nothing.
+
+    Four say who vouches for a memory. `noise` is of decisions that read like a status report, `unsure` of a memory with confidence 0,
+    `old` of one that is far older than `half_life_days` where only what is new is wanted, `unused` of one that was told many times and
+    never drawn on. Fitted on LoCoMo (docs/quality.md): words and transcript; the others have nothing to be fitted on there, and are set so
+    that they decide between memories that are about as relevant.
+    """
+
+    words: float = 0.15
+    user_stated: float = 1.0
+    episode_summary: float = 1.0
+    assistant_derived: float = 0.95
+    transcript: float = 1.08
+    noise: float = 0.5
+    unsure: float = 0.9
+    old: float = 0.8
+    half_life_days: float = 90.0
+    unused: float = 0.9
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Weights":
+        """These weights, and the defaults of those that are not named. Raises Misconfigured for a name or a value that is none."""
+        known = {one.name for one in fields(cls)}
+        wrong = [name for name, value in values.items() if name not in known or not _is_weight(value)]
+        if wrong:
+            raise Misconfigured(
+                f"{wrong[0]}: {values[wrong[0]]!r} is no weight of ranking; there are {', '.join(sorted(known))}, each a number from 0"
+            )
+        return cls(**values)
+
+
+PLAIN = replace(
+    Weights(), user_stated=1.0, episode_summary=1.0, assistant_derived=1.0, transcript=1.0, noise=1.0, unsure=1.0, old=1.0, unused=1.0
+)
+"""The order of relevance alone."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A memory with its place: `relevance` before any weight, each weight's factor by its name, and what they come to."""
+
+    found: Found
+    relevance: float
+    factors: dict[str, float]
+    score: float
+
+
+def rank(
+    found: Collection[Found],
+    *,
+    weights: Weights,
+    recency: float,
+    boosts: Mapping[tuple[Kind, UUID], float],
+    now: datetime,
+    terms: int = TYPICAL_TERMS,
+) -> list[Ranked]:
+    """The best first; of equals the more relevant, then the newer, then by id.
+
+    `recency`, 0 to 1, is how much the plan asks for what is new; `boosts` are of store.usage, 1.0 for what is not in them; `terms` is how
+    many different terms the question has, for BM25 grows with them.
+    """
+    least = _least(found)
+    ranked = [_ranked(one, weights, recency, boosts.get((one.kind, one.memory_id), 1.0), now, terms, least) for one in found]
+    return sorted(ranked, key=lambda one: (-one.score, -one.relevance, -one.found.at.timestamp(), one.found.kind, one.found.memory_id))
+
+
+def _ranked(one: Found, weights: Weights, recency: float, boost: float, now: datetime, terms: int, least: Mapping[Kind, float]) -> Ranked:
+    similarity = least.get(one.kind, 0.0) if one.similarity is None else one.similarity
+    relevance = similarity + weights.words * one.words / math.sqrt(max(terms, 1))
+    age_days = max((now - one.at) / DAY, 0.0)
+    faded = 1.0 - 0.5 ** (age_days / max(weights.half_life_days, 1e-9))
+    factors = {
+        "provenance": float(getattr(weights, one.provenance, 1.0)),
+        "confidence": weights.unsure + (1.0 - weights.unsure) * one.confidence,
+        "noise": weights.noise if one.is_noise else 1.0,
+        "recency": 1.0 - recency * (1.0 - weights.old) * faded,
+        "use": max(1.0 + 2.0 * (1.0 - weights.unused) * (boost - 1.0), 0.0),
+    }
+    together = math.prod(factors.values())
+    score = relevance * together if relevance >= 0 else relevance / max(together, 1e-9)  # what counts less is further down, below 0 too
+    return Ranked(one, relevance, factors, score)
+
+
+def _least(found: Collection[Found]) -> dict[Kind, float]:
+    """The least similarity found of each kind: a memory without a vector is taken to be no nearer than that."""
+    least: dict[Kind, float] = {}
+    for one in found:
+        if one.similarity is not None:
+            least[one.kind] = min(one.similarity, least.get(one.kind, one.similarity))
+    return least
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
