@@ -5,7 +5,7 @@ Names end in their unit where they have one. Commands that share a `NOUS_HOME` f
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -50,6 +50,19 @@ class Settings(BaseSettings):
         default=None, description="Folder of frame instructions (decision.md, task.md, debug.md, ...) told instead of those shipped."
     )
 
+    recall_plans: dict[str, dict[str, Any]] = Field(
+        default={}, description="Other plans of recall by agent, `*` for all, as JSON: tokens, sections, limit and more (recall/plans.py)."
+    )
+    recall_token_margin: float = Field(
+        default=1.51, ge=1, description="By how much the model's tokenizer may count more than o200k_base, which a budget is held against."
+    )
+    recall_patience_s: float = Field(
+        default=5.0, gt=0, description="How long recall waits for the embedder; then it searches words alone, and says so."
+    )
+    recall_mind: bool = Field(
+        default=False, description="Whether the mind picks what of a long memory is told; if not, the sentences most like the question."
+    )
+
     mind: MindName = Field(
         default="auto", description="Who judges how facts stand to each other; auto is claude with ANTHROPIC_API_KEY set, else offline."
     )
@@ -91,6 +104,13 @@ class Settings(BaseSettings):
 
     http_port: int = Field(default=0, ge=0, le=65535, description="Where a worker process serves /metrics, /health and /ready; 0 for none.")
     http_host: str = Field(default="127.0.0.1", description="The address it serves them on; 0.0.0.0 for every address of the machine.")
+
+    api_port: int = Field(default=8378, ge=0, le=65535, description="Where `nous serve` serves the API; 0 for a free port.")
+    api_host: str = Field(default="127.0.0.1", description="The address it serves it on; on any but loopback every request needs a token.")
+    api_token_required: bool = Field(default=False, description="Whether requests need a token on loopback too, as behind a proxy.")
+    api_requests_per_minute: int = Field(default=600, ge=1, description="Of one token, or one agent without; each process counts its own.")
+    api_body_bytes: int = Field(default=8_388_608, ge=1_024, description="Longest body of a request.")
+    api_database_pool: int = Field(default=8, ge=1, description="Postgres connections of one `nous serve`; no overflow.")
 
     web_port: int | None = Field(
         default=None,

@@ -8,15 +8,17 @@ Korean, whose words carry others before or behind them, a phrase is found where 
 
 import re
 import unicodedata
-from collections.abc import Iterator
 
 from nous import text
 from nous.fence import without_recalled
 
-_FREE = re.compile(
-    "[\u0600-\u06ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff]"
+_FREE = (  # scripts in which words do not stand apart, or carry others before or behind them
+    "\u0600-\u06ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
 )
-_SPACED_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_IS_FREE = re.compile(f"[{_FREE}]")
+WORD_BEGINS = f"(?<![^\\W{_FREE}])"
+WORD_ENDS = f"(?![^\\W{_FREE}])"
+"""As parts of a regular expression: no letter or digit of a word that stands apart is before, or behind."""
 
 
 def heard(said: str) -> str:
@@ -48,14 +50,9 @@ class Phrases:
         return self._pattern.sub(" ", heard_text)
 
 
-def words(said: str) -> Iterator[str]:
-    """The words that stand apart, one after another; a run of a script without spaces is one."""
-    yield from (word[0] for word in _SPACED_WORD.finditer(said))
-
-
 def stands_apart(character: str) -> bool:
     """Whether words of its script stand apart and carry no others with them."""
-    return (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M") and not _FREE.match(character)
+    return (character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M") and not _IS_FREE.match(character)
 
 
 def _heard_phrase(phrase: str) -> str:
@@ -65,6 +62,6 @@ def _heard_phrase(phrase: str) -> str:
 def _as_pattern(phrase: str) -> str:
     goes_on = phrase.endswith("*")
     phrase = phrase.removesuffix("*")
-    before = r"(?<!\w)" if stands_apart(phrase[0]) else ""
-    behind = (r"\w*" if goes_on else r"(?!\w)") if stands_apart(phrase[-1]) else ""
+    before = WORD_BEGINS if stands_apart(phrase[0]) else ""
+    behind = (r"\w*" if goes_on else WORD_ENDS) if stands_apart(phrase[-1]) else ""
     return f"{before}{re.escape(phrase)}{behind}"

@@ -12,11 +12,13 @@ The rules and their numbers are the spec's, in a form that also holds for text w
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nous import text
 from nous.fence import without_recalled
+from nous.little import LITTLE
 
 from . import languages
 from .framing import Frame, asks, framing, shortened
@@ -43,6 +45,7 @@ _DATE = re.compile(r"(?<!\d)\d{4}[-/年.]\s?\d{1,2}(?:[-/月.]\s?\d{1,2}日?)?")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}")
 _LATIN_INSIDE = re.compile(r"(?<=[\u0e00-\uffef])\s?[A-Za-z][A-Za-z0-9.+#-]+|[A-Za-z][A-Za-z0-9.+#-]+(?=\s?[\u0e00-\uffef])")
 _CAPITALISED = re.compile(r"[^\W\d_][\w'’-]*")
+_LITTLE = frozenset[str]().union(*LITTLE.values())
 _ENDS = ".!?。！？؟:"
 _PIECE = re.compile(f"{text.UNSPACED.pattern}+|{text.SPACED.pattern}")
 
@@ -63,7 +66,7 @@ class Signals:
     @property
     def dominant(self) -> Hint | None:
         """The kind of memory it is after most; of two that are wanted alike the one that comes first in the spec."""
-        return max(self.hints, key=self.hints.__getitem__) if self.hints else None
+        return next((hint for hint, weight in self.hints.items() if weight == max(self.hints.values())), None)
 
 
 def signals(question: str, *, frame: str | None = None) -> Signals:
@@ -138,7 +141,7 @@ def _names(said: str) -> list[str]:
         if run and (starts or between != " " or not word[0][0].isupper()):
             names += _name(run)
             run = []
-        if word[0][0].isupper() and word[0].casefold() not in languages.FUNCTION_WORDS:
+        if word[0][0].isupper() and _without_accents(word[0].casefold()) not in _LITTLE:
             run.append(f"^{word[0]}" if starts else word[0])
         end, is_first = word.end(), False
     return names + _name(run)
@@ -154,5 +157,9 @@ def _name(run: list[str]) -> list[str]:
 def _keywords(said: str) -> tuple[str, ...]:
     """What it is about: in order, words that build no sentence and neither ask nor greet; of a script without spaces what is left of it."""
     about = _BESIDE_THE_POINT.without(heard(said))
-    found = [piece for piece in _PIECE.findall(about) if piece not in languages.FUNCTION_WORDS and len(piece) > 1]
+    found = [piece for piece in _PIECE.findall(about) if len(piece) > 1 and _without_accents(piece) not in _LITTLE]
     return tuple(dict.fromkeys(found))[:KEYWORDS]
+
+
+def _without_accents(word: str) -> str:
+    return "".join(letter for letter in unicodedata.normalize("NFD", word) if not "\u0300" <= letter <= "\u036f")

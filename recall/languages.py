@@ -183,27 +183,3 @@ FRAMES: dict[str, str] = {
 
 NEVER_A_TASK_ALONE = frozenset({"test", "update", "book", "run", "make", "resume", "configure", "corrige"})
 """Nouns as well: `run` and `book` begin a task unless the part asks something."""
-
-_BUILDING = (
-    "a an the and or but if of in on at to for from by with about as into than then so no not nor is are was were be been being am"
-    " do does did has have had having will would can could should shall may might must i me my mine we us our ours you your yours"
-    " he him his she her hers it its they them their theirs this that these those there here what where when why how who whom whose"
-    " which any some all each just also very too now again tell know please hi hello hey let lets get got like want need ever der"
-    " die das den dem des ein eine einen einem einer eines und oder aber wenn von vom zum zur im am in an auf für aus bei mit nach"
-    " über unter vor als ist sind war waren sein bin bist hat habe haben hatte ich mich mir mein meine du dich dir dein wir uns"
-    " unser ihr euch euer er ihn ihm sie ihnen es nicht kein keine was wer wo wann warum wie welche welcher welches auch nur noch"
-    " schon sehr doch mal dass zu le la les un une des du de et ou mais si dans sur à au aux pour par avec est sont était être ai"
-    " as avons avez ont je me mon ma mes tu te ton ta tes nous notre nos vous votre vos il elle ils elles lui leur ce cet cette ces"
-    " que qui quoi où quand comment pourquoi quel quelle ne pas plus el los las una unos unas y o pero en al con sin es son era fue"
-    " ser soy estoy está están yo mi mis tú tu su sus nos se lo qué quién dónde cuándo cómo por para no sí más muy del que como os"
-    " um uma uns umas e ou mas em no na nos nas ao à com sem é são foi ser eu meu minha você seu sua ele ela eles elas não sim mais"
-    " muito do da dos das qual quem onde quando o il lo gli uno ed ma su per con tra fra sono sei siamo ero era io mio mia tuo tua"
-    " lui lei noi voi loro che chi dove quando come perché non più molto del della dei delle nel nella al alla di da и или но а в"
-    " во на с со к ко у о об от до из за по для не ни да что кто где когда как какой какая какие это этот эта эти тот я меня мне"
-    " мой моя мы нас нам наш ты тебя тебе твой вы вас вам ваш он его ему она её ей они их им был была было были есть ли же бы في من"
-    " على إلى عن مع هذا هذه ذلك التي الذي هو هي هم أنا نحن أنت كان كانت ما ماذا هل أين متى كيف لماذا لا لم لن أو و ثم है हैं था थे थी"
-    " का के की को से में पर और या यह वह ये वे मैं हम तुम आप मेरा हमारा क्या कौन कहाँ कब क्यों कैसे नहीं ने भी तो 은 는 이 가 을 를 의 에 에서 와 과"
-    " 도 로 으로 나 우리 너 그 저 것 수"
-)
-FUNCTION_WORDS = frozenset(_BUILDING.split())
-"""Words that say how a sentence is built, not what it is about."""

@@ -1,0 +1,60 @@
+"""Which of what was found may be told: of each kind the best, as many as the plan has, without what was just said.
+
+ranked ─▶ the best of each kind ─▶ said already? its place goes to the next ─▶ chosen, the best first
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from store.search import Kind
+from store.vectors import Vector
+
+from .asking import Asked
+from .ranking import Ranked
+from .tools import Tools
+from .vectors import tried
+
+SAID, LIMIT = "said already", "limit"
+ROUNDS = 4
+"""How often places that became free are given to the next: after that they stay empty."""
+
+Gates = dict[tuple[str, UUID], str]
+"""By (kind, memory_id): the gate that dropped a candidate, and why."""
+
+
+async def chosen(tools: Tools, asked: Asked, ranked: Sequence[Ranked]) -> tuple[list[Ranked], Gates]:
+    """Those that may be told, the best first, and why the others are not."""
+    gates: Gates = {}
+    kept: dict[Kind, list[Ranked]] = {query.kind: [] for query in asked.plan.queries}
+    limits = {query.kind: query.limit for query in asked.plan.queries}
+    waiting = {kind: [one for one in ranked if one.found.kind == kind] for kind in kept}
+    for _ in range(ROUNDS):
+        next_ones = [one for kind, some in waiting.items() for one in some[: limits[kind] - len(kept[kind])]]
+        if not next_ones:
+            break
+        repeats = await _repeats(tools, asked, next_ones)
+        for one in next_ones:
+            kind, key = one.found.kind, (one.found.kind, one.found.memory_id)
+            waiting[kind].remove(one)
+            if why := repeats.get(key):
+                gates[key] = f"{SAID}: {why}"
+            else:
+                kept[kind].append(one)
+    for kind, some in waiting.items():
+        gates |= {(kind, one.found.memory_id): f"{LIMIT}: {limits[kind]} of its kind are told" for one in some}
+    order = {id(one): at for at, one in enumerate(ranked)}
+    return sorted((one for some in kept.values() for one in some), key=lambda one: order[id(one)]), gates
+
+
+async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mapping[tuple[str, UUID], str]:
+    """Those of them that were just said, and by what."""
+    if not asked.said.texts:
+        return {}
+    vectors: Sequence[Vector | None] = [None] * len(some)
+    if asked.said.vectors is not None:
+        made, _ = await tried(tools.vectors, [one.found.text for one in some], within_s=tools.settings.recall_patience_s)
+        vectors = made or vectors
+    found = {
+        (one.found.kind, one.found.memory_id): asked.said.already(one.found.text, vector) for one, vector in zip(some, vectors, strict=True)
+    }
+    return {key: str(repeat) for key, repeat in found.items() if repeat}

@@ -1,0 +1,118 @@
+"""One look at the store: what was found, ranked, with the censors that apply and what stands behind long memories. One Read, no model.
+
+search over all time ─┐
+and, when the question names a time, within that time alone ─┴─▶ all of it; what lies outside the time counts a little less
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+from nous.terms import terms
+from store import censors, embedders, usage
+from store import weights as fitted_weights
+from store.database import Read
+from store.embedders import Registered
+from store.search import Found, search
+from store.vectors import Vector
+
+from . import parts, ranking
+from .asking import Asked
+from .dates import Span
+from .matching import Match, matches
+from .parts import Detail
+from .ranking import Ranked, Weights
+from .tools import Tools
+
+OUT_OF_TIME = 0.85
+"""What counts outside the time that a question names: a preference, because what was said in May may be about July."""
+
+Key = tuple[str, UUID]
+"""(kind, memory_id)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look gave: memories, the best first, with every factor of their scores. `doubt` says why meaning was left out, if it was."""
+
+    ranked: tuple[Ranked, ...]
+    censors: tuple[Match, ...]
+    details: Mapping[Key, Detail]
+    weights: Weights
+    doubt: str
+
+
+async def look(tools: Tools, asked: Asked, weights: Weights | None) -> Seen:
+    """Look. Raises Misconfigured, Outage and Contended."""
+    async with tools.database.read([asked.agent]) as db:
+        known = await censors.listed(db, agent=asked.agent)
+        own = weights or await _weights(db, asked.agent)
+        found, doubt = await _found(db, tools, asked) if asked.plan.queries and asked.own else ([], "")
+        used = await usage.boosts(db, asked.agent, [(one.kind, one.memory_id) for one in found], asked.now)
+        ranked = _ranked(asked, found, own, used)
+        details = await parts.details(db, asked.agent, _within_limits(asked, ranked))
+    return Seen(tuple(ranked), tuple(matches(known, asked.question)), details, own, doubt)
+
+
+async def _weights(db: Read, agent: str) -> Weights:
+    """Those fitted for this agent or for all, else the defaults."""
+    fitted = await fitted_weights.of(db, agent)
+    return Weights.of(fitted.weights) if fitted else Weights()
+
+
+async def _found(db: Read, tools: Tools, asked: Asked) -> tuple[list[Found], str]:
+    registered = await embedders.active(db)
+    vector, doubt = _comparable(asked.vector, registered, tools)
+    when, words = asked.plan.when, terms(asked.own)
+    found = await search(db, asked.agent, asked.plan.kinds, vector=vector, embedder=registered, terms=words, as_of=asked.as_of)
+    if when is not None:
+        until = when.until - timedelta.resolution if when.until else None  # the search takes the end too
+        found += await search(
+            db,
+            asked.agent,
+            asked.plan.kinds,
+            vector=vector,
+            embedder=registered,
+            terms=words,
+            as_of=asked.as_of,
+            since=when.since,
+            until=until,
+        )
+    return list({(one.kind, one.memory_id): one for one in found}.values()), doubt
+
+
+def _comparable(vector: Vector | None, registered: Registered, tools: Tools) -> tuple[Vector | None, str]:
+    """The question's vector, if the store's are of the same embedder."""
+    embedder = tools.embedder
+    if vector is None or (registered.name == embedder.name and registered.dimension == len(vector)):
+        return vector, ""
+    return None, (
+        f"by words alone, without meaning: the store's vectors are of the embedder {registered.name!r} and this process has"
+        f" {embedder.name!r}; set NOUS_EMBEDDER to the store's and start again"
+    )
+
+
+def _ranked(asked: Asked, found: Sequence[Found], weights: Weights, used: Mapping[Key, float]) -> list[Ranked]:
+    """The best first, what lies outside the time that was named a little further down."""
+    boosts = {(one.kind, one.memory_id): used.get((one.kind, one.memory_id), 1.0) for one in found}
+    terms_asked = max(len(set(terms(asked.own))), 1)
+    ranked = ranking.rank(found, weights=weights, recency=asked.signals.recency, boosts=boosts, now=asked.now, terms=terms_asked)
+    if asked.plan.when is None:
+        return ranked
+    return sorted((_timed(one, asked.plan.when) for one in ranked), key=lambda one: -one.score)
+
+
+def _timed(one: Ranked, when: Span) -> Ranked:
+    factor = 1.0 if when.holds(one.found.at) else OUT_OF_TIME
+    score = one.score * factor if one.score >= 0 else one.score / factor
+    return replace(one, factors={**one.factors, "time": factor}, score=score)
+
+
+def _within_limits(asked: Asked, ranked: list[Ranked]) -> list[Found]:
+    """Those that may be told: of each kind twice as many as are wanted, because some are left out."""
+    chosen: list[Found] = []
+    for query in asked.plan.queries:
+        of_kind = [one.found for one in ranked if one.found.kind == query.kind]
+        chosen += of_kind[: 2 * query.limit]
+    return chosen

@@ -1,0 +1,85 @@
+"""Remembering: a question read, what bears on it found and ranked, what was just said left out, the rest fitted and told.
+
+    question ──read───▶ frame, signals, plan, vectors      asking.py: no model judges, no transaction is open; without an embedder by words
+             ──look───▶ found, ranked, the censors         looking.py: one Read
+             ──choose─▶ the best of each kind              choosing.py: without what was just said
+             ──tell───▶ the text, and what is in it        telling.py: within the budget, in the fence
+
+Nothing is written: what was told and used is counted by events (events/usage.py). The same store, question and moment give the same text.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from store.search import Kind
+
+from .asking import Wish, read
+from .choosing import chosen
+from .explaining import explained
+from .framing import Frame
+from .looking import look
+from .matching import Match
+from .plans import Overrides
+from .ranking import Weights
+from .telling import Served, tell
+from .tools import Tools
+
+__all__ = ["Match", "Overrides", "Remembered", "Served", "Tools", "Weights", "remember"]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What an agent gets back: the text, the memories in it in their order, and all censors that apply, whether or not there was room.
+
+    `tokens` is what the text is charged (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for.
+    """
+
+    text: str
+    frame: Frame
+    tokens: int
+    memories: tuple[Served, ...] = ()
+    censors: tuple[Match, ...] = ()
+    is_blocked: bool = False
+    degraded: str | None = None
+    explained: Mapping[str, Any] | None = None
+
+
+async def remember(
+    tools: Tools,
+    agent: str,
+    question: str,
+    *,
+    conversation: Sequence[str] = (),
+    frame: str | None = None,
+    budget: int | None = None,
+    as_of: datetime | None = None,
+    kinds: Collection[Kind] | None = None,
+    explain: bool = False,
+    weights: Weights | None = None,
+    overrides: Overrides | None = None,
+) -> Remembered:
+    """What `agent` remembers that bears on this turn, as a text of at most `budget` tokens, the frame's own if absent.
+
+    `conversation` are the turns before, the last one last; `frame` is told by the words if absent; with `as_of` (aware) what was true then.
+    `kinds` are the only ones wanted, and an empty one wants nothing; `overrides` go over what NOUS_RECALL_PLANS says of the agent.
+    Raises UserMistake for what cannot be meant, Misconfigured, Outage of Postgres (the embedder's is no error here) and Contended.
+    """
+    wish = Wish(frame=frame, budget=budget, as_of=as_of, kinds=kinds, overrides=overrides)
+    asked = await read(tools, agent, question, conversation, wish)
+    seen = await look(tools, asked, weights)
+    best, gates = await chosen(tools, asked, seen.ranked)
+    told = await tell(tools, asked, seen, best)
+    served: dict[tuple[str, UUID], Served] = {(one.kind, one.memory_id): one for one in told.memories}
+    return Remembered(
+        text=told.text,
+        frame=asked.plan.frame,
+        tokens=told.tokens,
+        memories=told.memories,
+        censors=seen.censors,
+        is_blocked=any(match.is_blocking for match in seen.censors),
+        degraded="; ".join(filter(None, (asked.doubt, seen.doubt))) or None,
+        explained=explained(asked, seen, served, gates | told.left_out) if explain else None,
+    )
