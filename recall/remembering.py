@@ -18,6 +18,7 @@ from store.search import Kind
 
 from .asking import Wish, read
 from .choosing import chosen
+from .expanding import Expanded, expand
 from .explaining import explained
 from .framing import Frame
 from .looking import look
@@ -27,7 +28,7 @@ from .ranking import Weights
 from .telling import Served, tell
 from .tools import Tools
 
-__all__ = ["Match", "Overrides", "Remembered", "Served", "Tools", "Weights", "remember"]
+__all__ = ["Expanded", "Match", "Overrides", "Remembered", "Served", "Tools", "Weights", "expand", "remember"]
 
 
 @dataclass(frozen=True, slots=True)
