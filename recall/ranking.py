@@ -29,20 +29,20 @@ class Weights:
 
     Four say who vouches for a memory. `noise` is of decisions that read like a status report, `unsure` of a memory with confidence 0,
     `old` of one that is far older than `half_life_days` where only what is new is wanted, `unused` of one that was told many times and
-    never drawn on. Fitted on LoCoMo (docs/quality.md): words and transcript; the others have nothing to be fitted on there, and are set so
-    that they decide between memories that are about as relevant.
+    never drawn on (0.5 is the spec's: its boost as it is). Words and transcript are fitted on LoCoMo (docs/quality.md); the others have
+    nothing to be fitted on there, and are set so that they decide between memories that are about as relevant.
     """
 
     words: float = 0.15
     user_stated: float = 1.0
     episode_summary: float = 1.0
     assistant_derived: float = 0.95
-    transcript: float = 1.08
+    transcript: float = 1.12
     noise: float = 0.5
     unsure: float = 0.9
     old: float = 0.8
     half_life_days: float = 90.0
-    unused: float = 0.9
+    unused: float = 0.5
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Weights":

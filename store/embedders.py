@@ -91,9 +91,10 @@ async def switch(db: Switch, to: Registered) -> None:
 async def drop(db: Switch, registered: Registered) -> None:
     """Forget an embedder that is not the active one, with its vectors."""
     await db.execute(text(f"DROP TABLE {registered.table}"))
-    await db.execute(text("ALTER TABLE heart.episode_vectors NO FORCE ROW LEVEL SECURITY"))  # an owner that is forced finds no row
-    await db.execute(text("DELETE FROM heart.episode_vectors WHERE embedder = :name"), {"name": registered.name})
-    await db.execute(text("ALTER TABLE heart.episode_vectors FORCE ROW LEVEL SECURITY"))
+    for table in ("heart.episode_vectors", "heart.memory_vectors"):
+        await db.execute(text(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY"))  # an owner that is forced finds no row
+        await db.execute(text(f"DELETE FROM {table} WHERE embedder = :name"), {"name": registered.name})
+        await db.execute(text(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"))
     await db.execute(text("DELETE FROM heart.embedders WHERE name = :name AND NOT active"), {"name": registered.name})
 
 

@@ -105,7 +105,7 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
 async def insert(db: Write, new: Sequence[Fact]) -> None:
     """Add rows."""
     if new:
-        stored = [{**vars(fact), "subject_key": subject_key(fact.subject), **_words(fact)} for fact in new]
+        stored = [{**vars(fact), "subject_key": subject_key(fact.subject), **words_of(fact)} for fact in new]
         await db.execute(_INSERT, many.packed(stored))
 
 
@@ -119,7 +119,7 @@ async def change(db: Write, changed: Sequence[Fact]) -> None:
     """Write how facts stand now. What ceases to be active is written first: two active facts never say the same of the same."""
     for rows in ([fact for fact in changed if not fact.active], [fact for fact in changed if fact.active]):
         if rows:
-            await db.execute(_CHANGE, many.packed([{**vars(fact), **_words(fact)} for fact in rows]))
+            await db.execute(_CHANGE, many.packed([{**vars(fact), **words_of(fact)} for fact in rows]))
 
 
 async def by_text(db: Read, agent: str, text_keys: Collection[bytes]) -> list[Fact]:
@@ -295,7 +295,8 @@ def subject_key(subject: str | None) -> str | None:
     return (normalise(subject) or None) if subject else None
 
 
-def _words(fact: Fact) -> dict[str, object]:
+def words_of(fact: Fact) -> dict[str, object]:
+    """The words it is found by, as columns of its row."""
     return words.kept(words.fact(fact.content, fact.subject))
 
 

@@ -1,28 +1,32 @@
 """Reembedding: what has no vector of another embedder yet, the vectors put beside those in use, and what they must say by the switch.
 
-    facts, episodes ──missing──▶ embedded (no transaction open) ──put──▶ the other embedder's table ──askew──▶ marked ──▶ embedders.switch
+    facts, episodes, others ──missing──▶ embedded (no transaction open) ──put──▶ beside those in use ──askew──▶ marked ──▶ embedders.switch
 
-A fact's vector is of the words it was first told in, an episode's of its first words and of its summary.
+A fact's vector is of the words it was first told in, an episode's of its first words and of its summary, that of a decision, a procedure
+or a passage of the beginning of what it says (memory_vectors.py). What has no vector at all yet waits for the active embedder, whichever.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 from pgvector import HalfVector
 from sqlalchemy import text
 
+from . import memory_vectors
 from .database import Read, Write
 from .embedders import Registered
+from .unembedded import Kind
 from .vectors import Vector
 
-Part = Literal["fact", "opening", "summary"]
+Part = Literal["fact", "opening", "summary", "decision", "procedure", "passage"]
+MEMORIES: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A text that is to have a vector: of a fact, or of a part of an episode."""
+    """A text that is to have a vector: of a fact, of a part of an episode, or of another memory."""
 
     agent_id: str
     id: UUID
@@ -46,11 +50,21 @@ _NO_PART = (
     "  AND n.embedder = :name AND vector_dims(n.vector) = :dimension)"
 )
 
+# What the active embedder's vector was made of, and no vector of the other one yet.
+_NO_MEMORY = (
+    "FROM heart.memory_vectors o JOIN heart.embedders a ON a.active AND a.name = o.embedder"
+    " WHERE o.digest <> '' AND o.embedder <> :name AND NOT EXISTS (SELECT FROM heart.memory_vectors n WHERE n.agent_id = o.agent_id"
+    "  AND n.kind = o.kind AND n.memory_id = o.memory_id AND n.embedder = :name AND n.digest = o.digest)"
+)
+
 
 async def count_all(db: Read) -> int:
     """How many texts an embedder without any vector has to embed; needs an overview."""
     found = await db.execute(
-        text("SELECT (SELECT count(*) FROM heart.facts) + (SELECT count(DISTINCT (agent_id, episode_id, part)) FROM heart.episode_vectors)")
+        text(
+            "SELECT (SELECT count(*) FROM heart.facts) + (SELECT count(DISTINCT (agent_id, episode_id, part)) FROM heart.episode_vectors)"
+            " + (SELECT count(DISTINCT (agent_id, kind, memory_id)) FROM heart.memory_vectors WHERE digest <> '')"
+        )
     )
     return int(found.scalar_one())
 
@@ -60,7 +74,7 @@ async def count(db: Read, to: Registered) -> int:
     found = await db.execute(
         text(
             f"SELECT (SELECT count(*) FROM heart.facts f WHERE {_NO_VECTOR.format(table=to.table)})"
-            f" + (SELECT count(DISTINCT (o.agent_id, o.episode_id, o.part)) {_NO_PART})"
+            f" + (SELECT count(DISTINCT (o.agent_id, o.episode_id, o.part)) {_NO_PART}) + (SELECT count(*) {_NO_MEMORY})"
         ),
         _of(to),
     )
@@ -68,7 +82,7 @@ async def count(db: Read, to: Registered) -> int:
 
 
 async def missing(db: Read, to: Registered, *, limit: int) -> list[Wanted]:
-    """At most so many texts without a vector of this embedder, the oldest facts first, then episodes; needs an overview."""
+    """At most so many texts without a vector of this embedder, the oldest facts first, then episodes, then others; needs an overview."""
     facts = await db.execute(
         text(
             f"SELECT f.agent_id, f.fact_id AS id, 'fact' AS part, {_WORDING} AS content FROM heart.facts f"
@@ -87,13 +101,28 @@ async def missing(db: Read, to: Registered, *, limit: int) -> list[Wanted]:
             {**_of(to), "limit": limit - len(found)},
         )
         found += _wanted(parts)
+    if len(found) < limit:
+        found += await _memories(db, to, limit=limit - len(found))
     return found
+
+
+async def _memories(db: Read, to: Registered, *, limit: int) -> list[Wanted]:
+    rows = await db.execute(
+        text(f"SELECT o.agent_id, o.kind, o.memory_id {_NO_MEMORY} ORDER BY 1, 2, 3 LIMIT :limit"), {"name": to.name, "limit": limit}
+    )
+    said = await memory_vectors.said(db, [(row.agent_id, row.kind, row.memory_id) for row in rows])
+    return [Wanted(agent, memory, kind, what) for (agent, kind, memory), what in said.items()]
 
 
 async def put(db: Write, to: Registered, made: Sequence[tuple[Wanted, Vector]]) -> None:
     """Keep these vectors. What has one by now, or does not say any more what was embedded (it was forgotten, say), is left as it is."""
     facts = [(one, vector) for one, vector in made if one.part == "fact"]
-    parts = [(one, vector) for one, vector in made if one.part != "fact"]
+    parts = [(one, vector) for one, vector in made if one.part in ("opening", "summary")]
+    await memory_vectors.put(
+        db,
+        to,
+        [((one.agent_id, one.part, one.id), one.content, vector) for one, vector in made if one.part in MEMORIES],
+    )
     if facts:
         await db.execute(
             text(

@@ -14,12 +14,13 @@ from nous import clock, ids
 from nous.text import normalise
 from providers.offline import OfflineMind
 from store import episodes, forgotten
+from store import passages as kept_passages
 from store.database import Write
 from store.episodes import Episode
 from workers.runtime.asking import Open
 from workers.runtime.worker import Done, Ending, Kit, RetryLater, Skip
 
-from . import links, question
+from . import links, passages, question
 from .closed import Event, changed, lessons
 from .reading import Considered, Told
 from .sources import Sourced
@@ -41,6 +42,8 @@ async def settle(db: Write, event: Event, before: Episode, thought: Considered, 
     if thought.vector is not None:
         key = (event.agent_id, event.episode_id)
         await episodes.put_vector(db, *key, "summary", embedder=kit.registered.name, vector=thought.vector)
+    said = passages.cut(thought.found.said, began=episode.started_at)
+    await kept_passages.put(db, event.agent_id, event.episode_id, said)
     named = event.decision_ids if isinstance(event, EpisodeClosed) else ()
     decisions = await links.find(db, episode, named=named, listed=told.decisions)
     await episodes.link_decisions(db, event.agent_id, event.episode_id, decisions)

@@ -25,7 +25,7 @@ from providers.mind import Mind
 from store import embedders
 from store.database import Database
 
-from . import parked, record, streams
+from . import filling, parked, record, streams
 from .archivist import Archivist
 from .due import Due
 from .host import Host, broker
@@ -79,7 +79,8 @@ class Process:
         asked.add_done_callback(lambda _: self.must_stop.set())
         sweeping = Chore(lambda: sweep(self.kit.database, self.redis, workers.consumers()), SWEEP_EVERY_S, "sweep")
         tidying = Chore(self._tidy, TIDY_EVERY_S, "tidy")
-        chores = (sweeping, tidying, *self.chores)
+        fill = Chore(partial(filling.fill, self.kit), filling.FILL_EVERY_S, "fill")
+        chores = (sweeping, tidying, fill, *self.chores)
         tasks = [asyncio.create_task(self._guarded(partial(self._do, chore), chore.name)) for chore in chores]
         tasks += [
             asyncio.create_task(self._guarded(loop, f"{host.life.worker.name}.{loop.__name__}"))
