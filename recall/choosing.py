@@ -3,6 +3,7 @@
 ranked ─▶ the best of each kind ─▶ said already? its place goes to the next ─▶ chosen, the best first
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from .tools import Tools
 from .vectors import tried
 
 SAID, LIMIT = "said already", "limit"
+_ADDED = re.compile(r"\s*\[[^\]]*\](?:\s*— Pattern: .*)?")
+
 ROUNDS = 4
 """How often places that became free are given to the next: after that they stay empty."""
 
@@ -52,9 +55,14 @@ async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mappin
         return {}
     vectors: Sequence[Vector | None] = [None] * len(some)
     if asked.said.vectors is not None:
-        made, _ = await tried(tools.vectors, [one.found.text for one in some], within_s=tools.settings.recall_patience_s)
+        made, _ = await tried(tools.vectors, [_saying(one) for one in some], within_s=tools.settings.recall_patience_s)
         vectors = made or vectors
     found = {
-        (one.found.kind, one.found.memory_id): asked.said.already(one.found.text, vector) for one, vector in zip(some, vectors, strict=True)
+        (one.found.kind, one.found.memory_id): asked.said.already(_saying(one), vector) for one, vector in zip(some, vectors, strict=True)
     }
     return {key: str(repeat) for key, repeat in found.items() if repeat}
+
+
+def _saying(one: Ranked) -> str:
+    """What a memory says, without what recall's line adds to it: `[80% confidence]` was said by nobody."""
+    return one.found.text if one.found.kind in {"fact", "passage"} else _ADDED.sub("", one.found.text) or one.found.text

@@ -1,6 +1,6 @@
 """The full record of one memory, when an agent asks for more than its line (the third of the spec's three tiers, 003).
 
-    id ─▶ the agent's own memory of that id ─▶ all it says, inside the fence; of a long one first the part that is to the point of the question
+    id ─▶ the agent's own memory of that id ─▶ all it says, inside the fence; of a long one first what is to the point of the question
 
 A fact is known by any id it was ever published under. One that is no longer true says so, and what is true instead. What was forgotten,
 what is another agent's and what never was are the same from here: there is no such memory.

@@ -24,6 +24,7 @@ LOOKED_AT_CHARACTERS = 2_000
 
 _ASKING = Phrases(languages.ASKING)
 _ASKING_ANYWHERE = Phrases(languages.ASKING_ANYWHERE)
+_MADE_UP = Phrases(languages.FRAMES["made up"])
 _TOLD_BY: dict[Frame, Phrases] = {
     "debug": Phrases(languages.FRAMES["debug"]),
     "decision": Phrases(languages.FRAMES["decision"]),
@@ -66,7 +67,8 @@ def framing(heard: str, *, frame: str | None = None) -> Framing:
         if found := _TOLD_BY[named(told)].first(heard):
             return Framing(named(told), f"says {found[0]!r}")
     if task := _task(heard):
-        return Framing("task", f"says {task!r}")
+        made_up = _MADE_UP.first(heard)
+        return Framing("creative", f"says {task!r} and {made_up[0]!r}") if made_up else Framing("task", f"says {task!r}")
     if asks(heard):
         return Framing("question", "asks something")
     return Framing("conversation", "neither asks nor sets about anything")

@@ -2,8 +2,9 @@
 
     said ─▶ heard (one form, one case) ─▶ Phrases("decid*|chose").found(heard)
 
-A phrase of letters is made of whole words, and may go on where it ends in `*`. In scripts whose words do not stand apart, and in Arabic and
-Korean, whose words carry others before or behind them, a phrase is found where it stands. The time is linear in the text.
+A phrase of letters is made of whole words, and may go on where it ends in `*`. In scripts whose words do not stand apart, and in Korean,
+whose words carry others behind them, a phrase is found where it stands; in Arabic also behind what is written together with it. The time is
+linear in the text.
 """
 
 import re
@@ -19,6 +20,9 @@ _IS_FREE = re.compile(f"[{_FREE}]")
 WORD_BEGINS = f"(?<![^\\W{_FREE}])"
 WORD_ENDS = f"(?![^\\W{_FREE}])"
 """As parts of a regular expression: no letter or digit of a word that stands apart is before, or behind."""
+_ARABIC = re.compile("[\u0600-\u06ff]")
+_ARABIC_PREFIXES = r"(?<!\w)(?:[وفبلك]{0,2}(?:ال)?)"
+_GOES_ON = r"\w*"
 
 
 def heard(said: str) -> str:
@@ -62,6 +66,12 @@ def _heard_phrase(phrase: str) -> str:
 def _as_pattern(phrase: str) -> str:
     goes_on = phrase.endswith("*")
     phrase = phrase.removesuffix("*")
-    before = WORD_BEGINS if stands_apart(phrase[0]) else ""
-    behind = (r"\w*" if goes_on else WORD_ENDS) if stands_apart(phrase[-1]) else ""
-    return f"{before}{re.escape(phrase)}{behind}"
+    before, behind = _bounds(phrase[0])[0], _bounds(phrase[-1])[1]
+    return f"{before}{re.escape(phrase)}{_GOES_ON if goes_on and behind else behind}"
+
+
+def _bounds(letter: str) -> tuple[str, str]:
+    """What must be before and behind a phrase that begins, or ends, with this letter."""
+    if _ARABIC.match(letter):
+        return _ARABIC_PREFIXES, r"(?!\w)"
+    return (WORD_BEGINS, WORD_ENDS) if stands_apart(letter) else ("", "")

@@ -21,10 +21,10 @@ GREETINGS = (
     "|come stai|come va|grazie|grazie mille|arrivederci|привет|приветик|здравствуй|здравствуйте|доброе утро|добрый день|добрый вечер"
     "|доброй ночи|как дела|спасибо|большое спасибо|пока|до свидания|你好|您好|嗨|哈喽|哈囉|早上好|早安|下午好|晚上好|晚安|你好吗|你好嗎"
     "|最近怎么样|谢谢|謝謝|多谢|再见|再見|こんにちは|こんにちわ|こんばんは|おはよう|おはようございます|やあ|もしもし|お元気ですか"
-    "|元気ですか|ありがとう|ありがとうございます|さようなら|おやすみ|おやすみなさい|مرحبا|مرحبًا|أهلا|أهلاً|اهلا|السلام عليكم|سلام"
-    "|صباح الخير|مساء الخير|كيف حالك|كيف الحال|شكرا|شكرًا|مع السلامة|안녕|안녕하세요|안녕하십니까|좋은 아침|좋은 아침이에요|잘 지냈어요"
-    "|감사합니다|고마워|고마워요|안녕히 계세요|สวัสดี|สวัสดีครับ|สวัสดีค่ะ|หวัดดี|สบายดีไหม|ขอบคุณ|ขอบคุณครับ|ขอบคุณค่ะ|नमस्ते|नमस्कार|हैलो|हाय|सुप्रभात"
-    "|कैसे हो|कैसे हैं|आप कैसे हैं|धन्यवाद|शुक्रिया|अलविदा"
+    "|元気ですか|ありがとう|ありがとうございます|さようなら|おやすみ|おやすみなさい|مرحبا|مرحبًا|أهلا وسهلا|أهلاً وسهلاً|أهلا|أهلاً|اهلا"
+    "|السلام عليكم|سلام|صباح الخير|مساء الخير|كيف حالك|كيف الحال|شكرا|شكرًا|مع السلامة|안녕|안녕하세요|안녕하십니까|좋은 아침"
+    "|좋은 아침이에요|잘 지냈어요|감사합니다|고마워|고마워요|안녕히 계세요|สวัสดี|สวัสดีครับ|สวัสดีค่ะ|หวัดดี|สบายดีไหม|ขอบคุณ|ขอบคุณครับ|ขอบคุณค่ะ"
+    "|नमस्ते|नमस्कार|हैलो|हाय|सुप्रभात|कैसे हो|कैसे हैं|आप कैसे हैं|धन्यवाद|शुक्रिया|अलविदा"
 )
 
 BESIDE_A_GREETING = (
@@ -34,15 +34,17 @@ BESIDE_A_GREETING = (
 )
 
 ASKING = (
-    "what|what's|whats|where|when|why|how|who|whom|whose|which|can|could|should|shall|would|will|is|are|am|was|were|do|does|did|has"
-    "|have|had|may|isn't|aren't|don't|doesn't|didn't|any idea|tell me|remind me|do you remember|was|wer|wen|wem|wessen|wo|woher|wohin"
-    "|wann|warum|wieso|weshalb|wie|welche|welcher|welches|welchen|welchem|kann|kannst|können|könnte|soll|sollen|sollte|sollten|darf|ist"
-    "|sind|war|waren|hat|hatte|habe|haben|hast|gibt es|wird|weißt du|erinnerst du dich|que|quel|quelle|quels|quelles|qui|où|ou est"
-    "|quand|pourquoi|comment|combien|est-ce|qu'est-ce|peux-tu|pouvez-vous|dois-je|devrions-nous|qué|cuál|cual|cuáles|quién|quien"
-    "|quiénes|dónde|donde|cuándo|cuando|por qué|cómo|cuánto|cuántos|cuánta|puedes|puede|debería|deberíamos|o que|qual|quais|quem|onde"
-    "|quando|por que|por quê|como|quanto|quantos|quantas|você sabe|pode|devo|devemos|che|che cosa|cosa|quale|quali|chi|dove|perché|come"
-    "|quanto|quanti|quante|puoi|dovrei|dovremmo|что|кто|кого|кому|где|куда|откуда|когда|почему|зачем|как|какой|какая|какие|какое|каким"
-    "|сколько|чей|можно|можешь|ли|стоит ли|нужно ли|क्या|कौन|कहाँ|कहां|कब|क्यों|कैसे|कितना|कितने|किस|ما|ماذا|من|أين|اين|متى|لماذا|كيف|هل|كم|أي"
+    "what|what's|whats|where|when|why|how|who|whom|whose|which|can|could|should|shall|would|will you|will i|will we|will he|will she"
+    "|will it|will they|will the|will there|will this|will that|is|are|am|was|were|do|does|did|has|have|had|may i|may we|isn't|aren't"
+    "|don't|doesn't|didn't|any idea|tell me|remind me|do you remember|was|wer|wen|wem|wessen|wo|woher|wohin|wann|warum|wieso|weshalb"
+    "|wie|welche|welcher|welches|welchen|welchem|kann|kannst|können|könnte|soll|sollen|sollte|sollten|darf|ist|sind|war|waren|hat|hatte"
+    "|habe|haben|hast|gibt es|wird|weißt du|erinnerst du dich|que|quel|quelle|quels|quelles|qui|où|ou est|quand|pourquoi|comment"
+    "|combien|est-ce|qu'est-ce|peux-tu|pouvez-vous|dois-je|devrions-nous|qué|cuál|cual|cuáles|quién|quien|quiénes|dónde|donde|cuándo"
+    "|cuando|por qué|cómo|cuánto|cuántos|cuánta|puedes|puede|debería|deberíamos|o que|qual|quais|quem|onde|quando|por que|por quê|como"
+    "|quanto|quantos|quantas|você sabe|pode|devo|devemos|che|che cosa|cosa|quale|quali|chi|dove|perché|come si|come faccio|come posso"
+    "|come è|come funziona|quanto|quanti|quante|puoi|dovrei|dovremmo|что|кто|кого|кому|где|куда|откуда|когда|почему|зачем|как|какой"
+    "|какая|какие|какое|каким|сколько|чей|можно|можешь|ли|стоит ли|нужно ли|क्या|कौन|कहाँ|कहां|कब|क्यों|कैसे|कितना|कितने|किस|ما|ماذا|من|أين|اين"
+    "|متى|لماذا|كيف|هل|كم|أي"
 )
 """What a question begins with where words stand apart."""
 
@@ -157,13 +159,16 @@ FRAMES: dict[str, str] = {
         "|कौन सा बेहतर"
     ),
     "creative": (
-        "brainstorm*|imagine|poem|story about|write a story|short story|song|lyrics|slogan|tagline|come up with|creative|name ideas"
-        "|ideas for|gedicht|geschichte über|schreib eine geschichte|lied|stell dir vor|denk dir|ideen für|poème|chanson|imagine"
-        "|écris une histoire|idées pour|poema|canción|imagina|escribe una historia|inventa|ideas para|música|escreva uma história"
-        "|ideias para|poesia|canzone|immagina|inventa|scrivi una storia|idee per|стихотворени*|стих|стихи|песн*|придума*|представь"
-        "|сочини|напиши рассказ|идеи для|诗|詩|写一首|写个故事|故事大纲|头脑风暴|想象|创意|取个名字|歌词|詩を|物語を|歌を|想像して"
-        "|アイデアを|考えて|作文|قصيدة|قصة عن|اكتب قصة|أغنية|تخيل|أفكار ل*|시를|시 한|노래|이야기를 써|상상해|아이디어|브레인스토밍"
-        "|กลอน|แต่งเพลง|แต่งเรื่อง|ไอเดีย|จินตนาการ|कविता|कहानी लिख*|गीत|कल्पना"
+        "brainstorm*|come up with|name ideas|write a story|make up|stell dir vor|denk dir|schreib eine geschichte|écris une histoire"
+        "|imagine que|escribe una historia|inventa|imagina que|escreva uma história|immagina|scrivi una storia|придумай*|представь"
+        "|сочини|напиши рассказ|写一首|写个故事|写一个故事|头脑风暴|取个名字|編個故事|詩を書いて|物語を書いて|アイデアを出|考えて|تخيل"
+        "|اكتب قصة|اكتب قصيدة|시를 써|이야기를 써|상상해|브레인스토밍|แต่งเพลง|แต่งเรื่อง|แต่งกลอน|कविता लिख*|कहानी लिख*|कल्पना करो"
+    ),
+    "made up": (
+        "poem*|haiku|story|tale|song|lyrics|slogan|tagline|jingle|joke|ideas|gedicht|geschichte|märchen|lied|witz|ideen|poème|chanson"
+        "|conte|histoire|idées|poema|canción|cuento|historia|ideas|música|conto|história|ideias|poesia|canzone|racconto|storia|idee"
+        "|стихотворени*|стих|стихи|песн*|рассказ|сказк*|идеи|诗|詩|故事|歌词|歌詞|创意|物語|歌を|アイデア|قصيدة|قصة|أغنية|أفكار|시를"
+        "|노래|이야기|아이디어|กลอน|นิทาน|ไอเดีย|कविता|कहानी|गीत"
     ),
     "task": (
         "please|implement|build|create|write|add|fix|refactor|deploy|install|configure|update|remove|delete|run|generate|convert"
@@ -179,7 +184,8 @@ FRAMES: dict[str, str] = {
         "|เขียน|เพิ่ม|แก้ไข|ติดตั้ง|ลบ|แปล|कृपया|बनाओ|बनाइए|लिखो|लिखिए|जोड़*|ठीक करो|अनुवाद|हटाओ"
     ),
 }
-"""Which kind of work a turn begins. A task's words count at the beginning of a sentence, or with politeness."""
+"""Which kind of work a turn begins. A task's words count at the beginning of a sentence, or with politeness; a task to make what is made
+up is creative."""
 
 NEVER_A_TASK_ALONE = frozenset({"test", "update", "book", "run", "make", "resume", "configure", "corrige"})
 """Nouns as well: `run` and `book` begin a task unless the part asks something."""

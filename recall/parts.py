@@ -27,7 +27,7 @@ from nous.terms import terms
 from nous.text import normalise, one_line
 from providers.mind import MindAway, NoAnswer, Prompt, Question, Transcript, Utterance
 from providers.offline import OfflineMind
-from store import episodes, procedures, sessions, spending
+from store import episodes, passages, procedures, sessions, spending
 from store.database import Read
 from store.episodes import Episode
 from store.procedures import Procedure
@@ -86,12 +86,15 @@ async def details(db: Read, agent: str, found: Sequence[Found]) -> dict[tuple[st
 
 
 async def of_episode(db: Read, agent: str, episode: Episode) -> Detail:
-    """What was said in it, turn by turn, without what was recalled into it."""
-    said = [episode.detail or ""]
-    if not episode.detail and episode.session_key:
-        said = [f"{turn.speaker}: {turn.content}" for turn in await sessions.turns(db, agent, episode.session_key)]
-    parts = tuple(sentence for turn in said for sentence in sentences(without_recalled(turn)))
-    return Detail("episode", episode.episode_id, f"{episode.recorded_at.isoformat()} {len(parts)}", parts)
+    """What was said in it, line by line, without what was recalled into it: its passages, or until it is settled what there is."""
+    said = [line for passage in await passages.of_episode(db, agent, episode.episode_id) for line in passage.content.splitlines()]
+    if not said and episode.detail:
+        said = without_recalled(episode.detail).splitlines()
+    if not said and episode.session_key:
+        turns = await sessions.turns(db, agent, episode.session_key)
+        said = [f"{turn.speaker}: {without_recalled(turn.content)}" for turn in turns]
+    split = tuple(sentence for line in said for sentence in sentences(line))
+    return Detail("episode", episode.episode_id, f"{episode.recorded_at.isoformat()} {len(split)}", split)
 
 
 def of_procedure(procedure: Procedure) -> Detail:

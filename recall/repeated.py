@@ -3,10 +3,10 @@
     the last turns ─▶ their statements, each sentence and the whole turn ─▶ vectors, made once
     memory ─┬─ nearest statement at the embedder's check_similarity or above ─┐
             └─ without an embedder: more than half of their terms are shared ──┴─▶ and the guard finds no other number, date, unit,
-                                                                                negation or role ─▶ said already
+                                                                             name, negation or role ─▶ said already
 
-A question says nothing, so a memory that resembles one is not repeated: it may be its answer. What differs in a number or a "not" may be
-the very update that the turn is about, and is told. The spec's 0.85 (001, D4) fits its own embedder; each has its own.
+A question says nothing, so a memory that resembles one is not repeated: it may be its answer. What differs in a number, a name or a "not"
+may be the very update that the turn is about, and is told. The spec's 0.85 (001, D4) fits its own embedder; each has its own.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,8 @@ SENTENCES_OF_A_TURN = 12
 
 LONGEST_TURN_CHARACTERS = 4_000
 GUARDED_CHARACTERS = 1_000
+TELLING: frozenset[guard.Kind] = guard.DECISIVE | {"name", "code"}
+"""Differences after which nobody said the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,6 @@ class Said:
 def _agreed(memory: str, candidates: Sequence[tuple[float, str]], measure: str) -> Repeat | None:
     """The nearest of them that the guard finds nothing decisive in."""
     for nearness, text in candidates:
-        if not guard.agree(text[:GUARDED_CHARACTERS], memory[:GUARDED_CHARACTERS]).decisive:
+        if TELLING.isdisjoint(finding.kind for finding in guard.agree(text[:GUARDED_CHARACTERS], memory[:GUARDED_CHARACTERS]).findings):
             return Repeat(text, measure, nearness)
     return None
