@@ -92,6 +92,19 @@ def work(
 
 
 @app.command(rich_help_panel=START)
+def serve() -> None:
+    """Memory over HTTP: sessions, events, recall, for agents in any language.
+
+    On the stack that NOUS_DATABASE_URL and NOUS_REDIS_URL name, or else the one that runs in NOUS_HOME; at NOUS_API_HOST and
+    NOUS_API_PORT. On this machine alone no token is asked for, elsewhere every request needs one (nous token new).
+    """
+    from .place import settings
+    from .serve import serve as run
+
+    run(settings())
+
+
+@app.command(rich_help_panel=START)
 def migrate(is_json: Json = False) -> None:
     """Bring the database to the shape this version needs."""
     from .migrate import migrate as run
@@ -456,6 +469,31 @@ def trial(
     from .trial import run
 
     if not asyncio.run(run(settings(), files, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
+@app.command(rich_help_panel=DECIDE)
+def calibrate(
+    ranking: Annotated[
+        str, typer.Option("--ranking", metavar="FILE", help="JSON lines of questions and the ids of what answers them.", show_default=False)
+    ],
+    agent: Annotated[str | None, typer.Option("--agent", help="Only this agent's questions, for this agent's ranking.")] = None,
+    applies: Annotated[
+        bool, typer.Option("--apply/--dry-run", help="Keep what was fitted, if it is better; else it is only told.")
+    ] = False,
+    is_json: Json = False,
+) -> None:
+    """Fit what ranking goes by to questions whose answers are known.
+
+    {"agent_id": "my-agent", "question": "How does Mara take her coffee?", "relevant": ["5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10"]}
+
+    The store is searched for each as recall does. Fitted on one half of the questions and held against the other, both ways; what is no
+    better there is not kept. What is kept has its date and figures, and the latest holds.
+    """
+    from .calibrate import run
+    from .place import settings
+
+    if not asyncio.run(run(settings(), ranking, agent=agent, applies=applies, is_json=is_json)):
         raise typer.Exit(INCOMPLETE)
 
 
