@@ -47,8 +47,25 @@ CATALOGUE: dict[str, type[Event]] = {
 }
 """Every event by its stream: first what agents publish, then what workers and people's commands do."""
 
+FROM_AGENTS = frozenset(
+    kind.stream
+    for kind in (
+        FactLearned,
+        EpisodeClosed,
+        CensorTriggered,
+        DecisionRecorded,
+        DecisionReviewed,
+        ProcedureLearned,
+        ProcedureUsed,
+        MemoryRecalled,
+        MemoryReferenced,
+    )
+)
+"""What agents publish; all else is published by who did it."""
+
 __all__ = [
     "CATALOGUE",
+    "FROM_AGENTS",
     "MAX_BODY_BYTES",
     "MAX_CLOCK_AHEAD",
     "MAX_CONTENT_CHARACTERS",

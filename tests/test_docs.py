@@ -5,6 +5,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+import events
 import workers
 from nous.cli import app, publish
 from nous.errors import UserMistake
@@ -52,6 +53,7 @@ def test_agents_publish_what_the_page_of_events_says_they_do() -> None:
         publish.publish_one(Settings(), "nothing", [], is_json=False)
     named = re.findall(r"\w+_\w+", str(told.value).partition("agents publish")[2])
     assert named == [kind.stream for kind, who in table.FROM_OUTSIDE.items() if who.startswith("agents")]
+    assert set(named) == events.FROM_AGENTS
 
 
 def test_every_worker_has_a_test_of_its_own_or_one_of_its_family() -> None:

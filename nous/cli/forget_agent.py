@@ -22,17 +22,6 @@ from . import decision, place, screen
 from .forgetting import confirm, listed_counts, print_left, stores_of
 
 OPTIONS: dict[str, str] = {}
-SAID_BY_AGENTS = {
-    "fact_learned",
-    "episode_closed",
-    "censor_triggered",
-    "decision_recorded",
-    "decision_reviewed",
-    "procedure_learned",
-    "procedure_used",
-    "memory_recalled",
-    "memory_referenced",
-}
 
 
 async def forget(settings: Settings, agent: str, *, reason: str, is_dry: bool, is_sure: bool, is_json: bool) -> bool:
@@ -84,7 +73,7 @@ async def _forget(
 def _is_before(stream: str, entry_id: str, at: datetime) -> bool:
     """Whether an entry is of what was forgotten; what workers made of it may have been published a little later."""
     published = datetime.fromtimestamp(int(entry_id.partition("-")[0]) / 1000, UTC)
-    return published <= (at if stream in SAID_BY_AGENTS else at + forgotten.STRAGGLING)
+    return published <= (at if stream in events.FROM_AGENTS else at + forgotten.STRAGGLING)
 
 
 async def _now(settings: Settings) -> datetime:

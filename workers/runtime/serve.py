@@ -8,6 +8,7 @@ import errno
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from math import ceil
 
 import structlog
 import uvicorn
@@ -28,13 +29,18 @@ def application(routes: Sequence[BaseRoute]) -> Starlette:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, *, host: str, port: int) -> AsyncIterator[str]:
-    """Serve `app` for the block, on a free port when `port` is 0; gives the URL. Raises Misconfigured when it cannot listen there."""
+async def serving(
+    app: ASGIApp, *, host: str, port: int, named: str = "NOUS_HTTP", last_answers_s: float = LAST_ANSWERS_S
+) -> AsyncIterator[str]:
+    """Serve `app` for the block, on a free port when `port` is 0; gives the URL. Raises Misconfigured when it cannot listen there.
+
+    `named` is how the settings of the address begin; what is being answered when the block ends has `last_answers_s`.
+    """
     config = uvicorn.Config(
-        app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=LAST_ANSWERS_S
+        app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=ceil(last_answers_s)
     )
     server = _Server(config)
-    with _listening(host, port) as listener:
+    with _listening(host, port, named) as listener:
         url = _url(listener)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         log.info("http.served", url=url)
@@ -42,7 +48,7 @@ async def serving(app: ASGIApp, *, host: str, port: int) -> AsyncIterator[str]:
             yield url
         finally:
             server.should_exit = True
-            await asyncio.wait({running}, timeout=LAST_ANSWERS_S * 2)
+            await asyncio.wait({running}, timeout=last_answers_s + LAST_ANSWERS_S)
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
@@ -56,18 +62,22 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def _listening(host: str, port: int, named: str) -> Iterator[socket.socket]:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.create_server(address[:2], family=family, backlog=128)
     except OSError as error:
         why = "another process listens there" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
         raise Misconfigured(
-            f"HTTP cannot be served on {host} port {port}: {why}; give each process a port of its own in NOUS_HTTP_PORT (0 serves none),"
-            " and in NOUS_HTTP_HOST an address of this machine"
+            f"HTTP cannot be served on {host} port {port}: {why}; give each process a port of its own in {named}_PORT (0 {_zero(named)}),"
+            f" and in {named}_HOST an address of this machine"
         ) from error
     with listener:
         yield listener
+
+
+def _zero(named: str) -> str:
+    return "serves none" if named == "NOUS_HTTP" else "takes a free one"
 
 
 def _url(listener: socket.socket) -> str:

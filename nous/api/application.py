@@ -1,0 +1,46 @@
+"""The routes put together: FastAPI, so that what is taken and given is described at /openapi.json, as it is checked."""
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+import nous
+from nous.errors import Contended, Misconfigured, Outage
+
+from . import events, facts, memories, problems, recalling, sessions
+from .limits import Bounded
+from .service import Service
+
+DESCRIPTION = """Memory for LLM agents. Every request speaks for one agent, the one of its token (`nous token new`), and sees nothing of any
+other. What went wrong is `application/problem+json`; 503 has a `Retry-After`."""
+
+
+def application(service: Service) -> ASGIApp:
+    """The API, ready to be served."""
+    app = FastAPI(title="Nous memory", version=nous.__version__, description=DESCRIPTION, docs_url=None, redoc_url=None)
+    app.state.service = service
+    problems.added_to(app)
+    for routes in (sessions, events, recalling, memories, facts):
+        app.include_router(routes.router, responses=_PROBLEMS)
+
+    @app.get("/health", tags=["the server"], include_in_schema=False)
+    async def health() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @app.get("/ready", tags=["the server"], include_in_schema=False)
+    async def ready() -> Response:
+        """Whether Postgres answers."""
+        try:
+            async with service.database.read(()):
+                return JSONResponse({"status": "ready"})
+        except (Outage, Contended, Misconfigured) as error:
+            return problems.problem(503, str(error), headers={"Retry-After": str(problems.OUTAGE_RETRY_S)})
+
+    return Bounded(app, most_bytes=service.settings.api_body_bytes)
+
+
+_PROBLEMS: dict[int | str, dict[str, object]] = {
+    status: {"description": problems.TITLES[status], "content": {problems.MEDIA_TYPE: {"schema": {"type": "object"}}}}
+    for status in (401, 403, 404, 409, 413, 421, 422, 429, 500, 503)
+}

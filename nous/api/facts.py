@@ -1,0 +1,137 @@
+"""What a person decides of a fact: that it is true beside what retired it, or that it is to be forgotten. Both hold for ever.
+
+restore ─▶ fact_restored ─▶ what was freed is looked at again by a running worker
+forget ──▶ what hangs on it is erased everywhere, and its words are looked for (nous/forgetting)
+"""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from events import FactRestored
+from events.base import ShortText
+from events.wire import mended
+from nous import clock, ids, people
+from nous.errors import UserMistake
+from nous.forgetting import fact as forgetting
+from nous.stories.ids_meant import Meant, fact_meant
+from store import embedders, facts, mentions
+from store.database import Read
+
+from . import shapes, telling
+from .problems import Problem, nothing
+from .shapes import Given, Taken
+from .who import Agent, Served
+
+router = APIRouter(tags=["facts"])
+
+
+class Restore(Taken):
+    """Why a fact is true after all."""
+
+    reason: ShortText = Field(min_length=1, description="Why; it is kept.")
+
+
+class Restored(Given):
+    """A fact that is true beside what had retired it."""
+
+    fact_id: UUID
+    beside: UUID
+    event_id: str
+    is_active: bool
+    still_retired_by: UUID | None = Field(description="Another fact that retires it nevertheless; decide that one as well.")
+
+
+class Forget(Taken):
+    """Why a fact is to be forgotten."""
+
+    reason: ShortText = Field(min_length=1, description="Why, without the words that are to be forgotten: its receipt stays.")
+    dry_run: bool = Field(default=False, description="Only tell what hangs on it.")
+
+
+class Forgotten(Given):
+    """What was forgotten, or would be."""
+
+    is_done: bool
+    is_whole: bool = Field(description="Whether nothing of it is left; if not, `report.left` says what to do.")
+    fact_ids: tuple[UUID, ...]
+    report: dict[str, Any]
+
+
+@router.post("/v1/facts/{fact_id}/restore", response_model=Restored)
+async def restore(fact_id: UUID, why: Restore, agent: Agent, service: Served) -> Restored:
+    """Let a fact that was retired be true again, beside the one that retired it. No mind is asked about these two again."""
+    async with service.database.read([agent]) as db:
+        meant = await _meant(db, agent, fact_id)
+    fact = meant.fact
+    if meant.row.forgotten_at or fact.forgotten_at:
+        raise nothing("fact")
+    if meant.row.merged_into:
+        raise Problem(409, f"it was not retired: it is part of {fact.fact_id}")
+    if fact.superseded_by is None:
+        raise Problem(409, "it is true now, so there is nothing to restore")
+    told = FactRestored(
+        event_id=str(ids.new()),
+        agent_id=agent,
+        occurred_at=clock.now(),
+        fact_id=fact.fact_id,
+        beside=fact.superseded_by,
+        reason=mended(why.reason),
+    )
+    async with service.database.write([agent]) as db:
+        registered = await embedders.active(db)
+        decided = await people.decide(db, told, table=registered.table)
+        now = (await facts.by_key(db, [fact.key]))[fact.key]
+    await telling.send(service, decided.letters)
+    return Restored(
+        fact_id=fact.fact_id, beside=told.beside, event_id=told.event_id, is_active=now.active, still_retired_by=now.superseded_by
+    )
+
+
+@router.post("/v1/facts/{fact_id}/forget", response_model=Forgotten)
+async def forget(fact_id: UUID, why: Forget, agent: Agent, service: Served) -> Forgotten:
+    """Erase a fact with all that it comes from and that comes from it. It does not come back. Said again, it finishes what was begun.
+
+    It takes as long as workers take to be through with its events; a client that leaves meanwhile does not stop it.
+    """
+    async with service.database.read([agent]) as db:
+        meant = await _meant(db, agent, fact_id)
+    if meant.fact.forgotten_at:
+        return _told(await _to_the_end(forgetting.again(service.stores, meant.fact)))
+    whole = await forgetting.hanging_on(service.database, meant.fact)
+    forgetting.hold_to_a_reason(why.reason, whole)
+    if why.dry_run:
+        named = [f"{stream}:{event_id}" for stream, event_id in sorted(whole.events)]
+        episodes = [one.episode.episode_id for one in whole.episodes]
+        return Forgotten(
+            is_done=False,
+            is_whole=False,
+            fact_ids=tuple(whole.fact_ids),
+            report=shapes.plain({"events": named, "episodes": episodes}),
+        )
+    return _told(await _to_the_end(forgetting.forget(service.stores, meant.fact, whole, reason=mended(why.reason))))
+
+
+async def _to_the_end(done: Any) -> forgetting.Forgotten:
+    """What is being erased is erased, whoever still waits for it."""
+    result: forgetting.Forgotten = await asyncio.shield(asyncio.ensure_future(done))
+    return result
+
+
+def _told(done: forgetting.Forgotten) -> Forgotten:
+    is_whole = not done.outcome.left
+    return Forgotten(is_done=True, is_whole=is_whole, fact_ids=tuple(done.fact_ids), report=shapes.plain(done.as_data()))
+
+
+async def _meant(db: Read, agent: str, fact_id: UUID) -> Meant:
+    """The fact of this id. Raises Problem 404."""
+    there = await facts.by_key(db, [(agent, fact_id)]) or await mentions.within(db, fact_id, fact_id, agent=agent, limit=1)
+    if not there:
+        raise nothing("fact")
+    try:
+        return await fact_meant(db, str(fact_id), agent=agent)
+    except UserMistake as several:
+        raise Problem(409, str(several)) from None

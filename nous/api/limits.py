@@ -1,0 +1,73 @@
+"""How large a request may be, and how often somebody may ask.
+
+Both are of one process: with several, each lets through as many. What all of them together let through is for whoever stands before them.
+"""
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from math import ceil
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .problems import Problem, problem
+
+MOST_KNOWN = 10_000  # who asked lately; of more, those that asked longest ago are forgotten, and may ask afresh
+
+
+@dataclass
+class Rates:
+    """So many requests a minute for each who asks; as many at once, then as they come back one by one."""
+
+    per_minute: int
+    _known: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def take(self, who: str, *, now: float | None = None) -> None:
+        """Count one request of `who` at `now` (seconds of a clock that only goes on). Raises Problem 429 when there were too many."""
+        now = time.monotonic() if now is None else now
+        left, at = self._known.get(who, (float(self.per_minute), now))
+        left = min(float(self.per_minute), left + (now - at) * self.per_minute / 60)
+        if left < 1:
+            wait = ceil((1 - left) * 60 / self.per_minute)
+            raise Problem(
+                429,
+                f"more than {self.per_minute:,} requests in a minute (NOUS_API_REQUESTS_PER_MINUTE); wait {wait} s",
+                headers={"Retry-After": str(wait)},
+            )
+        self._known[who] = (left - 1, now)
+        self._known.move_to_end(who)
+        while len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+
+
+class Bounded:
+    """An application behind a limit to the size of a request's body."""
+
+    def __init__(self, app: ASGIApp, *, most_bytes: int) -> None:
+        self._app = app
+        self._most = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; a body that says it is too large is not read, one that turns out to be is given up."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        said = Headers(scope=scope).get("content-length", "0")
+        if said.isdigit() and int(said[:20]) > self._most:
+            await problem(413, self._too_large())(scope, receive, send)
+            return
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                raise Problem(413, self._too_large())
+            return message
+
+        await self._app(scope, bounded, send)
+
+    def _too_large(self) -> str:
+        return f"the body has more than {self._most:,} bytes (NOUS_API_BODY_BYTES); send less at once"

@@ -1,0 +1,102 @@
+"""What went wrong, as application/problem+json (RFC 9457): what happened with the values, why most likely, what to do next.
+
+    400 422   what was sent cannot be meant          401 403   nobody, or somebody else      404   this agent has none of that id
+    409       it is so already                       413 429   too large, too often          503   Postgres or Redis is away: Retry-After
+
+The same words for what another agent has and for what nobody has.
+"""
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from events.wire import mended
+from nous.errors import Contended, Misconfigured, Outage, UserMistake
+
+MEDIA_TYPE = "application/problem+json"
+OUTAGE_RETRY_S = 5
+CONTENDED_RETRY_S = 1
+SHOWN = 3  # of what does not do, in one sentence
+TITLES = {
+    400: "Not understood",
+    401: "Who speaks?",
+    403: "Not for this agent",
+    404: "Nothing of that id",
+    405: "Not that way",
+    409: "Not as things stand",
+    413: "Too large",
+    421: "Not under that name",
+    422: "It does not do",
+    429: "Too often",
+    500: "A fault of ours",
+    503: "Away for now",
+}
+
+log = structlog.get_logger()
+
+
+class Problem(HTTPException):
+    """A request that is refused, with what to say about it."""
+
+    def __init__(self, status: int, detail: str, *, headers: dict[str, str] | None = None, more: dict[str, object] | None = None) -> None:
+        super().__init__(status, detail, headers)
+        self.more = more or {}
+
+
+def nothing(what: str) -> Problem:
+    """There is none of this id: nobody has one, or another agent has."""
+    return Problem(404, f"there is no {what} of that id")
+
+
+def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, more: dict[str, object] | None = None) -> Response:
+    """The answer that says so."""
+    said = {"type": "about:blank", "title": TITLES.get(status, "It did not work"), "status": status, "detail": mended(detail)}
+    return JSONResponse({**said, **(more or {})}, status, headers, MEDIA_TYPE)
+
+
+def added_to(app: FastAPI) -> None:
+    """Have the application answer so, whatever goes wrong."""
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(UserMistake, _mistaken)
+    app.add_exception_handler(Outage, _away)
+    app.add_exception_handler(Contended, _contended)
+    app.add_exception_handler(Misconfigured, _misconfigured)
+    app.add_exception_handler(Exception, _surprised)
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for those
+    headers = dict(error.headers) if error.headers else None
+    return problem(error.status_code, str(error.detail), headers=headers, more=getattr(error, "more", None))
+
+
+async def _not_valid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - it is registered for those
+    wrong = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()]
+    more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    return problem(422, "; ".join(wrong[:SHOWN]) + more)
+
+
+async def _mistaken(_request: Request, error: Exception) -> Response:
+    return problem(422, str(error))
+
+
+async def _away(_request: Request, error: Exception) -> Response:
+    return problem(503, f"{error}; nothing was lost, try again", headers={"Retry-After": str(OUTAGE_RETRY_S)})
+
+
+async def _contended(_request: Request, error: Exception) -> Response:
+    return problem(503, f"{error}; try again", headers={"Retry-After": str(CONTENDED_RETRY_S)})
+
+
+async def _misconfigured(_request: Request, error: Exception) -> Response:
+    log.error("request.misconfigured", reason=str(error), next="whoever runs this server has to mend it")
+    return problem(500, "this server is not set up to do that; whoever runs it finds the reason in its log")
+
+
+async def _surprised(request: Request, error: Exception) -> Response:
+    log.error("request.failed", method=request.method, path=request.url.path, error=type(error).__name__, next="please report it")
+    return problem(500, "nobody expected this; whoever runs this server finds it in its log")

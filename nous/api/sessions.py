@@ -1,0 +1,175 @@
+"""Conversations, turn by turn: what is remembered before a turn, what the answer drew on after it, and their end.
+
+    POST /v1/sessions/{id}/turns                    the user's words kept ─▶ what bears on them ─▶ context, ids, censors
+    POST /v1/sessions/{id}/turns/{turn}/result      the answer kept ─▶ compared with what the turn was told ─▶ memory_referenced
+    POST /v1/sessions/{id}/end                      closed, and a summary follows; or put aside
+
+Told again under the same turn id, nothing is kept or counted twice.
+"""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+
+from events import ReferencedMemory
+from nous import ids
+from recall import reported, sessions, using
+from recall.remembering import Remembered, remember
+from store import served
+from store import sessions as kept
+from store.served import Serving
+from store.sessions import Session
+
+from . import shapes, telling
+from .problems import nothing
+from .service import Service
+from .shapes import Budget, Context, Frame, Given, Taken, When, Words
+from .who import Agent, Served
+
+router = APIRouter(tags=["sessions"])
+
+UTTERANCES = 32  # of the conversation before a turn, which is more than any frame looks back by itself
+SessionId = Annotated[str, Path(description="The conversation, by your own id.", max_length=reported.ID_CHARACTERS)]
+TurnId = Annotated[str, Path(description="The turn, as `turn` of its beginning named it.", max_length=reported.ID_CHARACTERS)]
+
+
+class Turn(Taken):
+    """A turn that begins."""
+
+    user: Words = Field(description="What the user said.")
+    turn: str | None = Field(
+        default=None, max_length=reported.ID_CHARACTERS, description="Your own id of the turn; send one if you retry. Given when absent."
+    )
+    at: When | None = Field(default=None, description="When it was said; now when absent.")
+    frame: Frame | None = Field(default=None, description="The frame; told by the words if absent.")
+    budget: Budget | None = Field(default=None, description="Most tokens of the context; the frame's own if absent.")
+    explain: bool = Field(default=False, description="Tell every factor, and for what was not told the gate that dropped it.")
+
+
+class Begun(Context):
+    """What is remembered for a turn, and where its session stands."""
+
+    session_id: str
+    turn: str = Field(description="The turn's id, for its result.")
+    episode_id: UUID | None = Field(description="The episode the session became, once it is worth one.")
+
+
+class Result(Taken):
+    """How a turn ended."""
+
+    assistant: Words = Field(description="What was answered.")
+    tools: tuple[str, ...] = Field(default=(), max_length=1_000, description="The tools that were used, by name.")
+    cited: tuple[str, ...] = Field(
+        default=(), max_length=1_000, description="Handles or ids of memories that were used, beside those in the answer."
+    )
+    at: When | None = Field(default=None, description="When it was said; now when absent.")
+
+
+class Reference(Given):
+    """A memory that an answer drew on."""
+
+    kind: str
+    id: UUID
+    how: str = Field(description="cited: its id was named; overlap: its words were said.")
+    overlap: float | None
+
+    @classmethod
+    def of(cls, one: ReferencedMemory) -> "Reference":
+        """As it was recognised."""
+        return cls(**one.model_dump())
+
+
+class Ended(Given):
+    """A turn that has ended."""
+
+    session_id: str
+    turn: str
+    turn_count: int
+    episode_id: UUID | None
+    referenced: tuple[Reference, ...] = Field(description="What the answer drew on, of what the turn was told.")
+
+
+class End(Taken):
+    """How a session ends."""
+
+    reflection: Words | None = Field(default=None, description="What was learned from it; the first 500 characters are kept.")
+    outcome: str | None = Field(default=None, description="How it ended; success when absent.")
+    at: When | None = Field(default=None, description="When it ended; now when absent.")
+
+
+class Closed(Given):
+    """A session that has ended, and what became of it."""
+
+    session_id: str
+    became: str = Field(description="What the end made of its episode, as docs/api.md lists it.")
+    episode_id: UUID | None
+
+
+@router.post("/v1/sessions/{session_id}/turns", response_model=Begun)
+async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: Served) -> Begun:
+    """A turn begins: keep what the user said, and give what is remembered that bears on it.
+
+    Each censor that applies is published as `censor_triggered`, and `is_blocked` says whether one stops the turn.
+    """
+    turn_id = turn.turn or str(ids.new())
+    before = await _conversation(service, agent, session_id, turn_id)
+    session = await sessions.start_turn(service.sessions, agent, session_id, turn.user, at=turn.at, turn_id=turn_id, frame=turn.frame)
+    remembered = await remember(
+        service.recall, agent, turn.user, conversation=before, frame=turn.frame, budget=turn.budget, explain=turn.explain
+    )
+    recall_id = ids.derived("recall", agent, str(session.session_key), turn_id)
+    await _keep_served(service, session, turn_id, recall_id, remembered)
+    await telling.publish(service, telling.recalled(agent, recall_id, remembered, session_id=session_id, turn=turn_id))
+    return Begun(**shapes.told(recall_id, remembered), session_id=session_id, turn=turn_id, episode_id=session.episode_id)
+
+
+@router.post("/v1/sessions/{session_id}/turns/{turn}/result", response_model=Ended)
+async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent, service: Served) -> Ended:
+    """A turn has ended: keep what was answered, and count what it drew on, of what the turn was told."""
+    reported.require_ids(agent, session_id, turn)
+    async with service.database.read([agent]) as db:
+        serving = await served.get(db, agent, session_id, turn)
+        lines = await served.lines(db, agent, serving.memories) if serving else {}
+    session = await sessions.end_turn(service.sessions, agent, session_id, how.assistant, used=how.tools, at=how.at, turn_id=turn)
+    drawn_on = using.referenced(serving.memories, lines, how.assistant, cited=how.cited) if serving else ()
+    if serving:
+        await telling.publish(service, telling.referenced(agent, serving.recall_id, drawn_on))
+    return Ended(
+        session_id=session_id,
+        turn=turn,
+        turn_count=session.turn_count,
+        episode_id=session.episode_id,
+        referenced=tuple(Reference.of(one) for one in drawn_on),
+    )
+
+
+@router.post("/v1/sessions/{session_id}/end", response_model=Closed)
+async def end(session_id: SessionId, how: End, agent: Agent, service: Served) -> Closed:
+    """The session is over: its episode is closed and a summary follows, or it was too little and is put aside. Harmless to say again."""
+    reported.require_ids(agent, session_id)
+    async with service.database.read([agent]) as db:
+        if await kept.latest(db, agent, session_id) is None:
+            raise nothing("session")
+    ended = await sessions.end_session(service.sessions, agent, session_id, reflection=how.reflection, outcome=how.outcome, at=how.at)
+    await telling.send(service, ended.letters)
+    return Closed(session_id=session_id, became=ended.became, episode_id=ended.episode.episode_id if ended.episode else None)
+
+
+async def _conversation(service: Service, agent: str, session_id: str, turn_id: str) -> list[str]:
+    """What was said before this turn, the last utterance last; of a turn that is told again too."""
+    reported.require_ids(agent, session_id, turn_id)
+    async with service.database.read([agent]) as db:
+        session = await kept.open_one(db, agent, session_id)
+        said = await kept.turns(db, agent, session.session_key, last=UTTERANCES) if session else []
+    before = [one.content for one in said]
+    again = next((at for at, one in enumerate(said) if one.turn_id == turn_id), len(said))
+    return before[:again]
+
+
+async def _keep_served(service: Service, session: Session, turn_id: str, recall_id: UUID, remembered: Remembered) -> None:
+    """Keep what the turn was told, for its result. The agent's lock is not needed: only this turn's row is written."""
+    told = tuple(served.Served(one.kind, one.memory_id, one.handle) for one in remembered.memories)
+    async with service.database.notes([session.agent_id]) as db:
+        await served.put(db, session.agent_id, session.session_key, turn_id, Serving(recall_id, told))

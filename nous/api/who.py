@@ -1,0 +1,96 @@
+"""Whom a request speaks for: the agent of its token, whatever else the request says.
+
+Authorization: Bearer nous_… ─▶ its hash looked up ─┬─ good ────────────────────▶ its agent
+                                                    └─ unknown, revoked, expired ▶ 401, the same words
+no token ─┬─ served on loopback alone, asked from there under its name, by no proxy ─▶ the agent that `Nous-Agent` names
+          └─ anything else ─▶ 401
+"""
+
+from ipaddress import ip_address
+from typing import Annotated
+from urllib.parse import unquote
+
+from fastapi import Depends, Request
+from pydantic import TypeAdapter, ValidationError
+
+from events.base import AgentId
+from nous import clock
+from store import tokens
+
+from .problems import Problem
+from .service import Service
+
+HEADER = "nous-agent"
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+PROXIED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="nous"'}
+
+_AGENT: TypeAdapter[str] = TypeAdapter(AgentId)
+
+
+def service(request: Request) -> Service:
+    """What this application works with."""
+    found: Service = request.app.state.service
+    return found
+
+
+async def agent(request: Request) -> str:
+    """The agent a request speaks for. Raises Problem 401, 403, 421 and 429; Outage."""
+    one = service(request)
+    named = _named(request)
+    written = request.headers.get("authorization")
+    if written is None:
+        return _on_this_machine(request, one, named)
+    scheme, _, held = written.partition(" ")
+    async with one.database.overview() as db:
+        token = await tokens.held(db, held.strip()) if scheme.lower() == "bearer" else None
+    if token is None or not token.is_good(clock.now()):
+        one.rates.take(f"nobody at {_peer(request)}")
+        raise Problem(401, "the token is not known, was revoked or has expired; nous token new makes one", headers=CHALLENGE)
+    if named is not None and named != token.agent_id:
+        raise Problem(403, "the token speaks for another agent than Nous-Agent names; leave that header out")
+    one.rates.take(f"token {token.token_id}")
+    return token.agent_id
+
+
+def _on_this_machine(request: Request, one: Service, named: str | None) -> str:
+    """The agent that is named, where no token is asked for."""
+    if not (one.is_open and _is_loopback(_peer(request)) and not any(name in request.headers for name in PROXIED)):
+        raise Problem(401, "a token is needed: Authorization: Bearer nous_…; nous token new makes one", headers=CHALLENGE)
+    host = request.headers.get("host", "")
+    if (host if host.endswith("]") else host.rpartition(":")[0] or host).lower() not in NAMES:
+        raise Problem(421, "without a token this is reached as http://127.0.0.1 or http://localhost with its port")
+    if "origin" in request.headers:
+        raise Problem(401, "a page of a browser needs a token: Authorization: Bearer nous_…", headers=CHALLENGE)
+    if named is None:
+        raise Problem(401, "say for which agent you speak: Nous-Agent: <agent>, or show its token", headers=CHALLENGE)
+    one.rates.take(f"agent {named}")
+    return named
+
+
+def _named(request: Request) -> str | None:
+    """The agent that the request names, percent-encoded where it is not plain ASCII."""
+    written = request.headers.get(HEADER)
+    if written is None:
+        return None
+    try:
+        return _AGENT.validate_python(unquote(written, errors="strict"))
+    except (ValidationError, UnicodeDecodeError):
+        raise Problem(
+            422, "Nous-Agent does not do: an agent has 1 to 128 characters, none of them a control character, percent-encoded as UTF-8"
+        ) from None
+
+
+def _peer(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+Agent = Annotated[str, Depends(agent)]
+Served = Annotated[Service, Depends(service)]

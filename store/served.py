@@ -1,0 +1,94 @@
+"""What a turn was told: the ids of the memories, kept with the user's words, so that the answer can be compared with them.
+
+Ids alone: what they say is looked up when the answer comes, so what was forgotten meanwhile is told nowhere.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from .database import Read, Write
+
+
+@dataclass(frozen=True)
+class Served:
+    """A memory that a turn was told; `handle` is how the text names it."""
+
+    kind: str
+    memory_id: UUID
+    handle: str
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What one turn was told, by one recall."""
+
+    recall_id: UUID
+    memories: tuple[Served, ...]
+
+
+_LINES: Mapping[str, tuple[str, str, str]] = {
+    "fact": ("heart.facts", "fact_id", "content"),
+    "episode": ("heart.episodes", "episode_id", "brief"),
+    "decision": ("brain.decisions", "decision_id", "brief"),
+    "procedure": ("heart.procedures", "procedure_id", "brief"),
+    "passage": ("heart.passages", "passage_id", "content"),
+}
+"""Where the line of each kind of memory stands: its table, the name of its id, and the column."""
+
+
+async def put(db: Write, agent: str, session_key: UUID, turn_id: str, serving: Serving) -> None:
+    """Keep it with the turn; what the same turn was told before is replaced."""
+    told = [{"kind": one.kind, "id": str(one.memory_id), "handle": one.handle} for one in serving.memories]
+    await db.execute(
+        text(
+            "UPDATE heart.turns SET served = CAST(:served AS jsonb) WHERE agent_id = :agent AND session_key = :key AND turn_id = :turn"
+            " AND speaker = 'user'"
+        ),
+        {
+            "agent": agent,
+            "key": session_key,
+            "turn": turn_id,
+            "served": json.dumps({"recall_id": str(serving.recall_id), "memories": told}),
+        },
+    )
+
+
+async def get(db: Read, agent: str, session_id: str, turn_id: str) -> Serving | None:
+    """What this turn was told, in the session of this id that was heard of last; None when it was told nothing, or there is none."""
+    rows = await db.execute(
+        text(
+            "SELECT t.served FROM heart.sessions s JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
+            " WHERE s.agent_id = :agent AND s.session_id = :session AND t.turn_id = :turn AND t.speaker = 'user' AND t.served IS NOT NULL"
+            " ORDER BY s.ended_at IS NULL DESC, s.heard_at DESC LIMIT 1"
+        ),
+        {"agent": agent, "session": session_id, "turn": turn_id},
+    )
+    row = rows.one_or_none()
+    return _serving(row.served) if row else None
+
+
+async def lines(db: Read, agent: str, memories: Sequence[Served]) -> dict[tuple[str, UUID], str]:
+    """What each of these memories says in a line; one that is there no more is left out."""
+    said: dict[tuple[str, UUID], str] = {}
+    for kind, (table, id_, column) in _LINES.items():
+        if wanted := [one.memory_id for one in memories if one.kind == kind]:
+            said |= {(kind, one): line for one, line in await _lines(db, agent, table, id_, column, wanted)}
+    return said
+
+
+async def _lines(db: Read, agent: str, table: str, id_: str, column: str, wanted: Collection[UUID]) -> list[tuple[UUID, str]]:
+    rows = await db.execute(
+        text(f"SELECT {id_} AS id, {column} AS line FROM {table} WHERE agent_id = :agent AND {id_} = ANY(CAST(:ids AS uuid[]))"),
+        {"agent": agent, "ids": list(wanted)},
+    )
+    return [(row.id, row.line) for row in rows if row.line]
+
+
+def _serving(kept: Any) -> Serving:
+    told = json.loads(kept) if isinstance(kept, str) else kept
+    return Serving(UUID(told["recall_id"]), tuple(Served(one["kind"], UUID(one["id"]), one["handle"]) for one in told["memories"]))

@@ -1,0 +1,316 @@
+"""Memory over HTTP: conversations, events, recall and single memories, for the agent that speaks."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+import events
+from nous import embedded
+from nous.settings import Settings
+from store import censors, decisions, facts, mentions, usage
+from store.database import Database
+from store.outbox import unpublished
+from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, an_id
+from tests.nous.api import MINE, OTHER, Api, Hands, served
+from tests.workers.conftest import ScriptedMind
+from workers.runtime.worker import Kit
+
+STREAMS = [*events.CATALOGUE]
+
+
+@pytest.fixture
+async def api(database_url: str, stack: embedded.Stack, redis: Redis) -> AsyncIterator[Api]:
+    async with served(Settings(embedder="zero", mind="offline"), database_url, stack.redis_url) as one:
+        yield one
+
+
+@pytest.fixture
+async def hands(kit: Kit, redis: Redis) -> Hands:
+    return Hands(kit, redis)
+
+
+async def keep(database: Database, *rows: facts.Fact) -> None:
+    async with database.write({row.agent_id for row in rows}) as db:
+        await facts.insert(db, rows)
+
+
+async def published(redis: Redis, stream: str) -> list[dict[str, Any]]:
+    return [json.loads(fields[b"data"]) for _, fields in await redis.xrange(stream)]
+
+
+# ── events ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_batch_is_taken_event_by_event_and_each_is_reported_by_itself(api: Api, redis: Redis) -> None:
+    good = {"event": "fact_learned", "data": {"content": "Maria likes tea"}}
+    batch = [
+        good,
+        {"event": "fact_learned", "data": {"content": 7}},
+        {"event": "fact_stored", "data": {}},
+        {"event": "nothing", "data": {}},
+        {"event": "fact_learned", "data": {"content": "x", "agent_id": OTHER}},
+        {"event": "censor_triggered", "data": {"censor_id": str(an_id()), "was_blocked": False}},
+    ]
+    told = await api.post("/v1/events", {"events": batch}, 202)
+    assert [one["status"] for one in told["events"]] == ["taken", "rejected", "rejected", "rejected", "rejected", "taken"]
+    assert (told["taken"], told["rejected"]) == (2, 4)
+    assert told["events"][0]["made"]["fact_id"] == events.FactLearned.derive_fact_id(MINE, "Maria likes tea")
+    reasons = [one["reason"] or "" for one in told["events"]]
+    assert "content" in reasons[1]
+    assert all("agents do not publish" in reasons[at] for at in (2, 3))
+    assert reasons[4] == "agent_id is not the agent that speaks; leave it out"
+    (kept,) = await published(redis, "fact_learned")
+    assert (kept["agent_id"], kept["event_id"]) == (MINE, told["events"][0]["event_id"])
+
+
+async def test_a_batch_of_which_nothing_does_is_422_and_says_so_of_each(api: Api) -> None:
+    told = await api.post("/v1/events", {"events": [{"event": "nothing", "data": {}}]}, 422)
+    assert told["title"] == "It does not do"
+    assert told["events"][0]["status"] == "rejected"
+    assert (await api.post("/v1/events", {"events": []}, 202))["events"] == []
+
+
+async def test_an_event_sent_again_has_one_effect_with_an_id_of_its_own_and_without(api: Api, hands: Hands, database: Database) -> None:
+    batch = {
+        "events": [
+            {"event": "fact_learned", "data": {"content": "Maria likes tea"}},
+            {"event": "fact_learned", "data": {"content": "Maria likes rum", "event_id": "mine"}},
+        ]
+    }
+    first, second = await api.post("/v1/events", batch, 202), await api.post("/v1/events", batch, 202)
+    assert first == second
+    await hands.settle(STREAMS)
+    async with database.read([MINE]) as db:
+        found = await facts.listed(db, agent=MINE, inactive=True, limit=None)
+    assert sorted((one.content, one.confirmation_count) for one in found) == [("Maria likes rum", 0), ("Maria likes tea", 0)]
+
+
+async def test_what_counts_as_new_each_time_is_told_apart_by_an_idempotency_key(api: Api, redis: Redis) -> None:
+    one = {"event": "censor_triggered", "data": {"censor_id": str(an_id()), "was_blocked": False}}
+    for key in ("a", "a", "b", None):
+        await api.post("/v1/events", {"events": [one, one]}, 202, headers={"Idempotency-Key": key} if key else {})
+    ids = [one["event_id"] for one in await published(redis, "censor_triggered")]
+    assert (len(ids), len(set(ids))) == (8, 6)
+
+
+async def test_what_became_of_an_event_is_told_once_all_workers_are_through_with_it(api: Api, hands: Hands) -> None:
+    told = await api.post("/v1/events", {"events": [{"event": "fact_learned", "data": {"content": "Maria likes tea"}}]}, 202)
+    event_id = told["events"][0]["event_id"]
+    await api.get(f"/v1/events/{event_id}", 404)
+    waiting = asyncio.create_task(api.get(f"/v1/events/{event_id}", wait=20))
+    await hands.settle(STREAMS)
+    seen = await waiting
+    assert (seen["is_settled"], seen["events"], seen["waiting_for"]) == (True, ["fact_learned"], [])
+    assert [(one["worker"], one["outcome"]) for one in seen["endings"]] == [("deduplicator", "stored")]
+
+
+async def test_an_event_that_only_the_archive_has_says_whom_it_waits_for(api: Api, hands: Hands) -> None:
+    told = await api.post("/v1/events", {"events": [{"event": "fact_learned", "data": {"content": "Maria likes tea"}}]}, 202)
+    hands.lives = {name: life for name, life in hands.lives.items() if name != "deduplicator"}
+    with pytest.raises(KeyError):
+        await hands.settle(["fact_learned"])
+    seen = await api.get(f"/v1/events/{told['events'][0]['event_id']}", wait=0.01)
+    assert (seen["is_settled"], seen["waiting_for"]) == (False, ["deduplicator"])
+
+
+async def test_a_client_that_left_loses_nothing_it_was_told_was_taken(api: Api, redis: Redis) -> None:
+    batch = {"events": [{"event": "fact_learned", "data": {"content": f"Maria has {number} cats"}} for number in range(200)]}
+    taken: set[str] = set()
+
+    async def send_and_leave(after_s: float) -> None:
+        try:
+            async with asyncio.timeout(after_s):
+                told = await api.post("/v1/events", batch, 202)
+                taken.update(one["event_id"] for one in told["events"])
+        except TimeoutError:
+            pass
+
+    await asyncio.gather(*(send_and_leave(after / 100) for after in range(1, 12)))
+    await send_and_leave(20)
+    assert len(taken) == 200
+    assert taken <= {one["event_id"] for one in await published(redis, "fact_learned")}
+
+
+# ── conversations ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_turn_is_told_what_bears_on_it_and_its_answer_is_compared_with_that(api: Api, hands: Hands, database: Database) -> None:
+    tea = a_fact(agent_id=MINE, content="Maria drinks green tea in the morning", provenance="user_stated")
+    desk = a_fact(agent_id=MINE, content="Maria keeps a green plant on her desk", provenance="user_stated")
+    await keep(database, tea, desk)
+    begun = await api.post("/v1/sessions/chat/turns", {"user": "What does Maria drink in the morning? Something green?", "turn": "1"})
+    told = {one["id"]: one for one in begun["memories"]}
+    assert str(tea.fact_id) in told
+    assert "Maria drinks green tea" in begun["context"]
+    answer = "She drinks green tea in the morning."
+    ended = await api.post("/v1/sessions/chat/turns/1/result", {"assistant": answer, "tools": ["search"]})
+    assert [(one["id"], one["how"]) for one in ended["referenced"]] == [(str(tea.fact_id), "overlap")]
+    assert ended["turn_count"] == 1
+    again = await api.post("/v1/sessions/chat/turns/1/result", {"assistant": answer, "tools": ["search"]})
+    assert again["turn_count"] == 1
+    await hands.settle(["memory_recalled", "memory_referenced"])
+    async with database.read([MINE]) as db:
+        used = (await usage.of(db, MINE, [("fact", tea.fact_id)]))["fact", tea.fact_id]
+    assert (used.retrieved, used.injected, used.referenced) == (1, 1, 1)
+
+
+async def test_what_an_answer_cites_is_counted_whatever_words_it_shares(api: Api, database: Database) -> None:
+    fact = a_fact(agent_id=MINE, content="Maria drinks green tea in the morning", provenance="user_stated")
+    await keep(database, fact)
+    begun = await api.post("/v1/sessions/chat/turns", {"user": "What does Maria drink in the morning?"})
+    (memory,) = begun["memories"]
+    for turn, body in (
+        (begun["turn"], {"assistant": f"As you know [{memory['handle']}]."}),
+        (begun["turn"], {"assistant": f"As you know [{memory['handle']}].", "cited": [str(fact.fact_id)]}),
+    ):
+        ended = await api.post(f"/v1/sessions/chat/turns/{turn}/result", body)
+        assert [one["how"] for one in ended["referenced"]] == ["cited"]
+
+
+async def test_a_turn_told_again_is_kept_and_counted_once(api: Api, redis: Redis, database: Database) -> None:
+    await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea", provenance="user_stated"))
+    turn = {"user": "What does Maria drink? Tea?", "turn": "1"}
+    one, two = await api.post("/v1/sessions/chat/turns", turn), await api.post("/v1/sessions/chat/turns", turn)
+    assert one["recall_id"] == two["recall_id"]
+    assert len({event["event_id"] for event in await published(redis, "memory_recalled")}) == 1
+    await api.post("/v1/sessions/chat/turns", {"user": "something else", "turn": "1"}, 422)
+
+
+async def test_a_session_ends_and_says_what_became_of_it(api: Api, redis: Redis) -> None:
+    for turn in ("1", "2"):
+        await api.post("/v1/sessions/chat/turns", {"user": "Which database shall we take for this?", "turn": turn})
+        await api.post(f"/v1/sessions/chat/turns/{turn}/result", {"assistant": "Postgres, for its row security."})
+    closed = await api.post("/v1/sessions/chat/end", {"reflection": "Ask about backups first."})
+    assert (closed["became"], closed["episode_id"] is not None) == ("closed", True)
+    (event,) = await published(redis, "episode_closed")
+    assert event["episode_id"] == closed["episode_id"]
+    assert (await api.post("/v1/sessions/chat/end", {}))["became"] == "ended_before"
+    await api.post("/v1/sessions/never/end", {}, 404)
+
+
+async def test_an_answer_to_a_turn_nobody_began_is_kept_all_the_same(api: Api) -> None:
+    ended = await api.post("/v1/sessions/chat/turns/unheard/result", {"assistant": "Hello."})
+    assert (ended["turn_count"], ended["referenced"]) == (1, [])
+
+
+# ── censors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_every_match_of_a_censor_is_published_once_and_told(api: Api, redis: Redis, database: Database) -> None:
+    warn, block, quiet = (
+        a_censor(agent_id=MINE, trigger_pattern=pattern, severity=severity)
+        for pattern, severity in (("rm -rf", "warn"), ("production", "block"), ("coffee", "warn"))
+    )
+    async with database.write([MINE]) as db:
+        for one in (warn, block, quiet):
+            await censors.insert(db, one)
+    turn = {"user": "Shall I run rm -rf on production?", "turn": "1"}
+    begun = await api.post("/v1/sessions/chat/turns", turn)
+    await api.post("/v1/sessions/chat/turns", turn)
+    assert begun["is_blocked"] is True
+    assert {(one["id"], one["is_blocking"]) for one in begun["censors"]} == {(str(warn.censor_id), False), (str(block.censor_id), True)}
+    sent = {one["event_id"]: one for one in await published(redis, "censor_triggered")}
+    assert {(one["censor_id"], one["was_blocked"]) for one in sent.values()} == {(str(warn.censor_id), False), (str(block.censor_id), True)}
+    asked = {"question": turn["user"], "recall_id": str(an_id())}
+    for _ in range(2):
+        await api.post("/v1/recall", asked)
+    sent = {one["event_id"]: one for one in await published(redis, "censor_triggered")}
+    assert len(sent) == 4
+
+
+# ── recall, and single memories ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_question_is_answered_with_what_bears_on_it_and_explained_if_asked(api: Api, database: Database) -> None:
+    fact = a_fact(agent_id=MINE, content="Maria drinks green tea", provenance="user_stated")
+    await keep(database, fact)
+    plain = await api.post("/v1/recall", {"question": "What does Maria drink?"})
+    assert [one["id"] for one in plain["memories"]] == [str(fact.fact_id)]
+    assert plain["explained"] is None
+    assert (await api.post("/v1/recall", {"question": "What does Maria drink?", "explain": True}))["explained"]
+    assert (await api.post("/v1/recall", {"question": "What does Maria drink?", "kinds": []}))["memories"] == []
+    past = await api.post("/v1/recall", {"question": "What does Maria drink?", "as_of": "2020-01-01T00:00Z"})
+    assert past["memories"] == []
+
+
+async def test_nothing_is_written_to_postgres_by_a_question(api: Api, database: Database, redis: Redis) -> None:
+    await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea", provenance="user_stated"))
+    await api.post("/v1/recall", {"question": "What does Maria drink?"})
+    async with database.queue() as db:
+        assert await unpublished(db, before=NOON.replace(year=2100), limit=9) == []
+    assert len(await published(redis, "memory_recalled")) == 1
+
+
+async def test_a_memory_is_given_by_its_id_or_one_it_was_published_under_and_says_what_is_true_instead(
+    api: Api, database: Database
+) -> None:
+    now = a_fact(agent_id=MINE, content="Maria lives in Bergen")
+    old = a_fact(agent_id=MINE, content="Maria lives in Oslo", active=False, superseded_by=now.fact_id)
+    name = an_id()
+    await keep(database, now)
+    await keep(database, old)
+    async with database.write([MINE]) as db:
+        await mentions.insert(db, [a_mention(old, mention_id=name)])
+    for asked in (old.fact_id, name):
+        found = await api.get(f"/v1/memories/{asked}")
+        assert (found["kind"], found["id"], found["now"]) == ("fact", str(old.fact_id), str(now.fact_id))
+        assert found["record"]["content"] == "Maria lives in Oslo"
+        assert (await api.get(f"/v1/memories/{asked}/explain"))["story"]
+    assert "Maria lives in Bergen" in (await api.get(f"/v1/memories/{now.fact_id}/expand"))["text"]
+
+
+async def test_other_kinds_are_found_by_their_ids_too(api: Api, database: Database) -> None:
+    decision, censor = a_decision(agent_id=MINE), a_censor(agent_id=MINE)
+    async with database.write([MINE]) as db:
+        await decisions.put(db, [decision])
+        await censors.insert(db, censor)
+    assert (await api.get(f"/v1/memories/{decision.decision_id}"))["kind"] == "decision"
+    assert "Postgres, not SQLite" in (await api.get(f"/v1/memories/{decision.decision_id}/expand"))["text"]
+    assert (await api.get(f"/v1/memories/{censor.censor_id}"))["kind"] == "censor"
+    await api.get(f"/v1/memories/{censor.censor_id}/expand", 409)
+
+
+# ── what a person decides ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_retired_fact_is_restored_beside_what_retired_it(api: Api, kit: Kit, redis: Redis) -> None:
+    mind = ScriptedMind()
+    mind.says("Maria lives in Oslo", "updates", "Maria lives in Bergen")
+    hands = Hands(replace(kit, mind=mind), redis)
+    told = []
+    for at, content in (("2026-03-01T09:00Z", "Maria lives in Oslo"), ("2026-03-02T09:00Z", "Maria lives in Bergen")):
+        data = {"content": content, "subject": "Maria", "provenance": "user_stated", "occurred_at": at}
+        told.append(await api.post("/v1/events", {"events": [{"event": "fact_learned", "data": data}]}, 202))
+        await hands.settle(STREAMS)
+    old, now = (one["events"][0]["made"]["fact_id"] for one in told)
+    assert (await api.get(f"/v1/memories/{old}"))["now"] == now
+    restored = await api.post(f"/v1/facts/{old}/restore", {"reason": "she has two homes"})
+    assert (restored["beside"], restored["is_active"], restored["still_retired_by"]) == (now, True, None)
+    assert [one["reason"] for one in await published(redis, "fact_restored")] == ["she has two homes"]
+    for fact in (old, now):
+        await api.post(f"/v1/facts/{fact}/restore", {"reason": "it is true"}, 409)
+
+
+async def test_a_fact_is_forgotten_for_good_everywhere(api: Api, hands: Hands, database: Database, redis: Redis) -> None:
+    sent = await api.post("/v1/events", {"events": [{"event": "fact_learned", "data": {"content": "The safe is behind the mirror"}}]}, 202)
+    await hands.settle(STREAMS)
+    fact = sent["events"][0]["made"]["fact_id"]
+    dry = await api.post(f"/v1/facts/{fact}/forget", {"reason": "she asked", "dry_run": True})
+    assert (dry["is_done"], dry["fact_ids"]) == (False, [fact])
+    await api.post(f"/v1/facts/{fact}/forget", {"reason": "The safe is behind the mirror"}, 422)
+    done = await api.post(f"/v1/facts/{fact}/forget", {"reason": "she asked"})
+    assert (done["is_done"], done["is_whole"], done["report"]["left"]) == (True, True, []), done
+    assert done["report"]["redis_entries"] > 0
+    assert await published(redis, "fact_learned") == []
+    async with database.read([MINE]) as db:
+        (row,) = (await facts.by_key(db, [(MINE, uuid.UUID(fact))])).values()
+    assert (row.content, row.forgotten_at is not None) == ("", True)
+    await api.get(f"/v1/memories/{fact}", 404)
+    assert (await api.post("/v1/recall", {"question": "Where is the safe? Behind the mirror?"}))["memories"] == []
+    assert (await api.post(f"/v1/facts/{fact}/forget", {"reason": "again"}))["fact_ids"] == [fact]
