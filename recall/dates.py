@@ -1,7 +1,7 @@
 """The dates in a question, as a stretch of time: "in May", "last week", "2023-05-07", "3 days ago", "by July 10", "上个月".
 
     question, now ─▶ the first date in it ─▶ Span(since, until, words)      since <= moment < until, aware, in UTC
-    by, until, before it ─▶ no beginning      since, after it ─▶ no end
+    by, until, before it ─▶ no beginning      since, from, after it ─▶ no end
 
 A month without its year is the last one that has begun, a weekday the last one before today; in a question about the past that is what is
 meant. English `may` is a month only where it is written or used as one. 5/7/2023 is two days, and so is not read at all; where
@@ -112,6 +112,9 @@ _OPEN_END = (
     "since|after|from|starting|seit|seit dem|nach|nach dem|ab|depuis|depuis le|après|après le|desde|desde el|después de|depois de|dopo"
     "|dopo il|dal|после|с|со|منذ|بعد"
 )
+_BEFORE_OR_AFTER = "before|prior to|vor|avant|avant le|antes de|antes del|antes|prima del|قبل"
+_NOT_ITSELF = frozenset(f"{_BEFORE_OR_AFTER}|after|nach|nach dem|après|après le|después de|depois de|dopo|dopo il|после|بعد".split("|"))
+"""Of these the date itself is not meant: before May ends with April."""
 _JOINED = re.compile(r"\s*(?:and|to|und|bis|et|à|au|y|al?|e|ao?|и|по|до|و|إلى|から|到|至|~|-|–)\s*(?:the\s+)?", re.IGNORECASE)
 """What stands between the two ends of one stretch."""
 _IN = (
@@ -153,10 +156,10 @@ def span(question: str, now: datetime) -> Span | None:
     for *_, days, other in others:
         if other.start() > found.end() and days[1] > first and _JOINED.fullmatch(said[found.end() : other.start()]):
             return Span(_moment(first), _moment(days[1]), f"{words} … {other[0].strip()}")
-    if _group(found, "ends"):
-        return Span(None, _moment(last), words)
-    if _group(found, "begins"):
-        return Span(_moment(first), None, words)
+    if ends := _group(found, "ends"):
+        return Span(None, _moment(first if ends.casefold() in _NOT_ITSELF else last), words)
+    if begins := _group(found, "begins"):
+        return Span(_moment(last if begins.casefold() in _NOT_ITSELF else first), None, words)
     return Span(_moment(first), _moment(last), words)
 
 
@@ -280,7 +283,7 @@ def _pattern(written: str) -> re.Pattern[str]:
 _NUMBER = r"(?<!\d)(?P<at>\d{1,4})"
 _LAST = "last|past|letzten|vergangenen|derniers|dernières|últimos|últimas|ultimi|ultime|последние|за|最近|過去|过去"
 _UNIT_NAME = f"(?P<unit>{_any(_UNIT)})"
-_EXACT = 3
+_EXACT = 4
 """How many of the readers below, the first ones, are of whole dates in numbers."""
 
 _READERS: list[tuple[re.Pattern[str], _Reader]] = [

@@ -29,8 +29,6 @@ SENTENCES_OF_A_TURN = 12
 
 LONGEST_TURN_CHARACTERS = 4_000
 GUARDED_CHARACTERS = 1_000
-TELLING: frozenset[guard.Kind] = guard.DECISIVE | {"name", "code"}
-"""Differences after which nobody said the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +77,13 @@ class Said:
 
 
 def _agreed(memory: str, candidates: Sequence[tuple[float, str]], measure: str) -> Repeat | None:
-    """The nearest of them that the guard finds nothing decisive in."""
+    """The nearest of them that says nothing else."""
     for nearness, text in candidates:
-        if TELLING.isdisjoint(finding.kind for finding in guard.agree(text[:GUARDED_CHARACTERS], memory[:GUARDED_CHARACTERS]).findings):
+        if not any(map(_is_telling, guard.agree(text[:GUARDED_CHARACTERS], memory[:GUARDED_CHARACTERS]).findings)):
             return Repeat(text, measure, nearness)
     return None
+
+
+def _is_telling(finding: guard.Finding) -> bool:
+    """Whether the two say another thing: a number, date, unit, negation, role or name, or one identifier instead of another."""
+    return finding.kind in guard.DECISIVE or finding.kind == "name" or (finding.kind == "code" and bool(finding.old and finding.new))

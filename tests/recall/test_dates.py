@@ -1,0 +1,104 @@
+"""Dates in a question: which stretch of time is meant, seen from Wednesday 11 March 2026."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall.dates import span
+
+NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
+
+
+def days(question: str) -> tuple[str | None, str | None] | None:
+    """The first day and the day after the last."""
+    found = span(question, NOW)
+    return found and tuple(moment and moment.date().isoformat() for moment in (found.since, found.until))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("What was said on 2023-05-07?", ("2023-05-07", "2023-05-08")),
+        ("What was said in 2023-05?", ("2023-05-01", "2023-06-01")),
+        ("What happened in 2023?", ("2023-01-01", "2024-01-01")),
+        ("What did Caroline do on 8 May, 2023?", ("2023-05-08", "2023-05-09")),
+        ("What did she do on May 7th?", ("2025-05-07", "2025-05-08")),
+        ("Who came in April?", ("2025-04-01", "2025-05-01")),
+        ("What did we do in May?", ("2025-05-01", "2025-06-01")),
+        ("What did we do in February?", ("2026-02-01", "2026-03-01")),
+        ("and this month?", ("2026-03-01", "2026-04-01")),
+        ("last week", ("2026-03-02", "2026-03-09")),
+        ("yesterday evening", ("2026-03-10", "2026-03-11")),
+        ("last Friday", ("2026-03-06", "2026-03-07")),
+        ("3 days ago", ("2026-03-08", "2026-03-09")),
+        ("the last 2 days", ("2026-03-09", "2026-03-12")),
+        ("2 months ago", ("2026-01-01", "2026-02-01")),
+        ("By July 10, what had we done?", (None, "2025-07-11")),
+        ("What was known before May 2023?", (None, "2023-05-01")),
+        ("What came after May 2023?", ("2023-06-01", None)),
+        ("What has changed since March?", ("2026-03-01", None)),
+        ("between May 3 and May 7", ("2025-05-03", "2025-05-08")),
+        ("from May 2023 to July 2023", ("2023-05-01", "2023-08-01")),
+        ("29 February", ("2024-02-29", "2024-03-01")),
+        ("Was war am 7. Mai 2023?", ("2023-05-07", "2023-05-08")),
+        ("Was haben wir vor 3 Tagen gemacht?", ("2026-03-08", "2026-03-09")),
+        ("le 14 juillet", ("2025-07-14", "2025-07-15")),
+        ("¿Qué pasó el 7 de mayo de 2023?", ("2023-05-07", "2023-05-08")),
+        ("há 2 dias", ("2026-03-09", "2026-03-10")),
+        ("la settimana scorsa", ("2026-03-02", "2026-03-09")),
+        ("что было в мае 2023", ("2023-05-01", "2023-06-01")),
+        ("2023年5月7日发生了什么", ("2023-05-07", "2023-05-08")),
+        ("上个月发生了什么", ("2026-02-01", "2026-03-01")),
+        ("昨日何をした", ("2026-03-10", "2026-03-11")),
+        ("지난주에 무슨 일이", ("2026-03-02", "2026-03-09")),
+        ("ماذا حدث أمس", ("2026-03-10", "2026-03-11")),
+        ("เมื่อวานเกิดอะไรขึ้น", ("2026-03-10", "2026-03-11")),
+        ("पिछले हफ्ते क्या हुआ", ("2026-03-02", "2026-03-09")),
+    ],
+)
+def test_a_date_becomes_a_stretch_of_time(question: str, meant: tuple[str | None, str | None]) -> None:
+    assert days(question) == meant
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "I may go",
+        "May I ask you?",
+        "who may march on?",
+        "port 5432",
+        "5/7/2023",
+        "2023-13-45",
+        "9999 years ago",
+        "Who is April?",
+        "31 June",
+        "",
+    ],
+)
+def test_what_is_no_date_or_two_is_not_read(question: str) -> None:
+    assert span(question, NOW) is None
+
+
+def test_the_first_date_is_what_is_meant_and_a_whole_one_before_any() -> None:
+    assert days("last week or yesterday?") == ("2026-03-02", "2026-03-09")
+    assert days("yesterday's note about 2023-05-07") == ("2023-05-07", "2023-05-08")
+
+
+def test_a_day_begins_at_its_first_moment_and_ends_before_the_next() -> None:
+    found = span("2023-05-07", NOW)
+    assert found is not None
+    assert found.holds(datetime(2023, 5, 7, tzinfo=UTC))
+    assert not found.holds(datetime(2023, 5, 8, tzinfo=UTC))
+
+
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from(["by", "until", "in", "May", "31", "2023", "last", "week", "ago", "3", "days", "0", "月", "年", "-"])).map(
+        " ".join
+    )
+)
+def test_nothing_that_is_said_is_too_much(said: str) -> None:
+    found = span(said, NOW)
+    assert found is None or found.since is None or found.until is None or found.since < found.until
