@@ -13,7 +13,7 @@ from typing import Any
 
 from .base import Event
 from .facts import FactLearned
-from .wire import decode
+from .wire import decode, mended
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def made_for(kind: type[Event], fields: Mapping[str, object]) -> dict[str, str]:
     """The fact_id of a fact that came without: it follows from agent and content, so that saying the same again is the same fact."""
     if kind is not FactLearned or fields.get("fact_id") is not None:
         return {}
-    return {"fact_id": FactLearned.derive_fact_id(str(fields.get("agent_id") or ""), str(fields.get("content") or ""))}
+    return {"fact_id": FactLearned.derive_fact_id(*(mended(str(fields.get(name) or "")) for name in ("agent_id", "content")))}
 
 
 def is_new_each_time(kind: type[Event]) -> bool:
