@@ -1,15 +1,19 @@
 """The documents keep up with the code."""
 
 import re
+from typing import get_args
 
 import pytest
+from fastapi import FastAPI
 from typer.testing import CliRunner
 
 import events
 import workers
+from nous.api.application import ROUTERS
 from nous.cli import app, publish
 from nous.errors import UserMistake
 from nous.settings import Settings
+from recall.ending import Became
 from tests.conftest import repository
 from tests.events import table
 from tests.nous import settings_table
@@ -61,3 +65,15 @@ def test_every_worker_has_a_test_of_its_own_or_one_of_its_family() -> None:
     tests = {path.stem for path in (repository() / "tests" / "workers").glob("test_*.py")}
     for name in workers.table():
         assert {f"test_{name}", f"test_{name.rpartition('_')[0]}"} & tests, name
+
+
+def test_the_page_of_the_api_lists_every_route_and_no_other() -> None:
+    described = FastAPI(routes=[route for routes in ROUTERS for route in routes.router.routes]).openapi()["paths"]
+    page = (repository() / "docs" / "api.md").read_text()
+    listed = set(re.findall(r"^\| `(\w+) (/v1/\S+)` \|", page, re.MULTILINE))
+    assert listed == {(method.upper(), path) for path, methods in described.items() for method in methods}
+
+
+def test_the_page_of_the_api_says_everything_an_end_may_become() -> None:
+    page = (repository() / "docs" / "api.md").read_text()
+    assert [one for one in get_args(Became) if f"`{one}`" not in page] == []

@@ -11,6 +11,8 @@ from . import events, facts, memories, problems, recalling, sessions
 from .limits import Bounded
 from .service import Service
 
+ROUTERS = (sessions, events, recalling, memories, facts)
+
 DESCRIPTION = """Memory for LLM agents. Every request speaks for one agent, the one of its token (`nous token new`), and sees nothing of any
 other. What went wrong is `application/problem+json`; 503 has a `Retry-After`."""
 
@@ -20,7 +22,7 @@ def application(service: Service) -> ASGIApp:
     app = FastAPI(title="Nous memory", version=nous.__version__, description=DESCRIPTION, docs_url=None, redoc_url=None)
     app.state.service = service
     problems.added_to(app)
-    for routes in (sessions, events, recalling, memories, facts):
+    for routes in ROUTERS:
         app.include_router(routes.router, responses=_PROBLEMS)
 
     @app.get("/health", tags=["the server"], include_in_schema=False)

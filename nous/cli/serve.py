@@ -31,7 +31,7 @@ async def _serve(settings: Settings, database_url: str, redis_url: str, stop: St
     async with (
         opened(settings, database_url, redis_url, is_open=is_open) as service,
         serving(
-            application(service), host=settings.api_host, port=settings.api_port, named="NOUS_API", last_answers_s=settings.graceful_s
+            application(service), host=settings.api_host, port=settings.api_port, named="api", last_answers_s=settings.graceful_s
         ) as url,
     ):
         print(f"API       {url}/v1  (described at {url}/openapi.json)", flush=True)

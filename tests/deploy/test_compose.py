@@ -9,6 +9,7 @@ import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 
 import workers
+from nous.cli.serve import is_loopback
 from nous.settings import Settings
 from tests.conftest import repository
 from workers.runtime.streams import ARCHIVIST
@@ -60,3 +61,11 @@ def test_images_are_of_a_version_that_was_chosen(services: dict[str, Any]) -> No
     for name in ("postgres", "valkey"):
         tag = services[name]["image"].rpartition(":")[2]
         assert re.match(r"\d+\.\d+", tag), f"{name} is {services[name]['image']}"
+
+
+def test_the_api_is_published_on_this_machine_alone_and_asks_for_a_token(services: dict[str, Any]) -> None:
+    api = services["api"]
+    assert api["command"] == ["serve"]
+    assert api["ports"] == [f"127.0.0.1:${{API_PORT:-{Settings(_env_file=None).api_port}}}:{Settings(_env_file=None).api_port}"]
+    assert not is_loopback(api["environment"]["NOUS_API_HOST"])
+    assert "healthcheck" in api

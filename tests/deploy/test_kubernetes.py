@@ -8,6 +8,7 @@ import pytest
 
 import events
 import workers
+from nous.cli.serve import is_loopback
 from nous.settings import Settings
 from tests.conftest import repository
 from tests.deploy.kustomize import Document, build, containers, kustomization
@@ -135,3 +136,17 @@ def _secrets_named(value: Any) -> set[str]:
     named = {value[key]["name"] for key in ("secretRef", "secretKeyRef") if key in value}
     named |= {one["name"] for one in value.get("secretTargetRef", ())}
     return named.union(*map(_secrets_named, value.values()))
+
+
+def test_the_api_is_probed_where_it_listens_asks_for_a_token_and_is_reached_by_its_service(manifests: list[Document]) -> None:
+    deployment, budget = _of(manifests, "Deployment", "api"), _of(manifests, "PodDisruptionBudget", "api")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["serve"]
+    set_to = {one["name"]: one["value"] for one in container["env"]}
+    assert [str(one["containerPort"]) for one in container["ports"]] == [set_to["NOUS_API_PORT"]]
+    assert not is_loopback(set_to["NOUS_API_HOST"])
+    (service,) = (one for one in manifests if one["kind"] == "Service")
+    labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+    assert service["spec"]["selector"].items() <= labels
+    assert budget["spec"]["selector"]["matchLabels"].items() <= labels
+    assert [one["targetPort"] for one in service["spec"]["ports"]] == [one["name"] for one in container["ports"]]

@@ -221,3 +221,33 @@ async def test_output_that_goes_nowhere_is_no_surprise(into: str, exit_code: int
     _, said = await shell.communicate()
     assert (shell.returncode, said.decode()[: len(told)]) == (exit_code, told)
     assert "Traceback" not in said.decode()
+
+
+async def test_serve_says_whom_it_answers_is_asked_over_http_and_stops_on_a_signal(
+    stack: embedded.Stack, database_url: str, tmp_path: Path
+) -> None:
+    where = {
+        "NOUS_DATABASE_URL": database_url,
+        "NOUS_REDIS_URL": stack.redis_url,
+        "NOUS_HOME": str(tmp_path / "home"),
+        "NOUS_API_PORT": "0",
+    }
+    env = environment(**where)
+    async with started("serve", env=env) as serve:
+        first, second = await lines_until(serve, "tokens")
+        url = first.split()[1].removesuffix("/v1")
+        assert second.startswith("tokens    not needed on this machine: whoever can reach it here speaks for any agent it names")
+        async with httpx.AsyncClient(base_url=url) as client:
+            assert (await client.get("/ready")).status_code == 200
+            found = await client.post("/v1/recall", json={"question": "Hello?"}, headers={"Nous-Agent": "a"})
+            assert found.status_code == 200
+        code, _, _ = await stopped(serve, signal.SIGTERM)
+        assert code == 0
+    async with started("serve", env=env | {"NOUS_API_HOST": "0.0.0.0"}) as serve:
+        first, second = await lines_until(serve, "tokens")
+        assert second.startswith("tokens    needed for every request, and there is none yet: ")
+        async with httpx.AsyncClient(base_url=first.split()[1].removesuffix("/v1").replace("0.0.0.0", "127.0.0.1")) as client:
+            assert (await client.post("/v1/recall", json={"question": "Hello?"}, headers={"Nous-Agent": "a"})).status_code == 401
+        assert (await stopped(serve, signal.SIGINT))[0] == 0
+    code, _, err = await ran("serve", env=env | {"NOUS_API_HOST": "192.0.2.1"})
+    assert (code, "NOUS_API_HOST an address of this machine" in err) == (2, True), err

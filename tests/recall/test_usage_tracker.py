@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from recall.overlap import overlap
 from store import facts, usage
 from store.database import Database
 from store.usage import HALF_LIFE, Usage
@@ -60,6 +61,20 @@ async def test_unknown_memory_neutral(database: Database) -> None:
             ("fact", MEMORY): 1.0,
             ("decision", MEMORY): 1.0,
         }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share"),
+    [
+        ("Maria drinks green tea", "Maria drinks green tea", 1.0),
+        ("Maria drinks green tea", "Maria drinks black coffee", 2 / 6),
+        ("Maria drinks green tea", "The port is 5432", 0.0),
+        ("Maria drinks green tea", "", 0.0),
+        ("玛丽亚喝绿茶", "玛丽亚喝绿茶", 1.0),
+    ],
+)
+def test_overlap_computation(one: str, other: str, share: float) -> None:
+    assert overlap(one, other) == pytest.approx(share)
 
 
 # ── what the spec does not say ────────────────────────────────────────────────────────────────────────────────────────────
