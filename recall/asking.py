@@ -15,7 +15,7 @@ from store.search import KINDS, Kind
 from store.vectors import Vector
 
 from . import intent, plans, repeated, reported
-from .framing import shortened
+from .framing import Frame, shortened
 from .intent import Signals
 from .plans import MOST_TOKENS, Overrides, Plan
 from .repeated import Said
@@ -47,6 +47,7 @@ class Wish:
     """How a question is to be answered, as the call says."""
 
     frame: str | None = None
+    otherwise: Frame = "conversation"
     budget: int | None = None
     as_of: datetime | None = None
     kinds: Collection[Kind] | None = None
@@ -59,12 +60,10 @@ async def read(tools: Tools, agent: str, question: str, conversation: Sequence[s
     question = _checked(question)
     as_of = None if wish.as_of is None else reported.moment(wish.as_of)
     now = as_of or clock.now()
-    signals = intent.signals(question, frame=wish.frame)
+    signals = intent.signals(question, frame=wish.frame, otherwise=wish.otherwise)
     plan = _planned(tools, agent, question, now, signals, wish)
     own = shortened(without_recalled(question)).strip()
-    said = (
-        repeated.statements([mended(turn) for turn in conversation], question, window=plan.window) if plan.leaves_out_what_was_said else []
-    )
+    said = repeated.statements([mended(turn) for turn in conversation], window=plan.window) if plan.leaves_out_what_was_said else []
     vectors, doubt = await _vectors(tools, [own, *said]) if plan.queries and own else (None, "")
     return Asked(
         agent=agent,

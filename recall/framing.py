@@ -2,7 +2,7 @@
 
     named by the caller ─▶ that one
     words of a fault ─▶ debug    of a choice to make ─▶ decision    of making something up ─▶ creative    of getting something done ─▶ task
-    none of these ─▶ question, if it asks something    otherwise ─▶ conversation
+    none of these ─▶ question, if it asks something    otherwise ─▶ conversation, unless the caller says otherwise
 
 What was decided is asked for in a question; only a choice that is still to be made is the decision frame. No model is asked (spec 001, D1).
 """
@@ -58,8 +58,11 @@ def shortened(heard: str) -> str:
     return f"{heard[:LOOKED_AT_CHARACTERS]} … {heard[-LOOKED_AT_CHARACTERS:]}"
 
 
-def framing(heard: str, *, frame: str | None = None) -> Framing:
-    """The frame of a turn, of which `heard` is what hearing.heard gives. Raises UserMistake for a `frame` that is none."""
+def framing(heard: str, *, frame: str | None = None, otherwise: Frame = "conversation") -> Framing:
+    """The frame of a turn, of which `heard` is what hearing.heard gives; `otherwise` where its words tell none.
+
+    Raises UserMistake for a `frame` that is none.
+    """
     if frame is not None:
         return Framing(named(frame), "named by the caller")
     heard = shortened(heard)
@@ -71,7 +74,7 @@ def framing(heard: str, *, frame: str | None = None) -> Framing:
         return Framing("creative", f"says {task!r} and {made_up[0]!r}") if made_up else Framing("task", f"says {task!r}")
     if asks(heard):
         return Framing("question", "asks something")
-    return Framing("conversation", "neither asks nor sets about anything")
+    return Framing(otherwise, "neither asks nor sets about anything")
 
 
 def asks(heard: str) -> bool:

@@ -69,11 +69,14 @@ class Signals:
         return next((hint for hint, weight in self.hints.items() if weight == max(self.hints.values())), None)
 
 
-def signals(question: str, *, frame: str | None = None) -> Signals:
-    """What `question`, a turn as it was said, is after. Raises UserMistake for a frame that is none."""
+def signals(question: str, *, frame: str | None = None, otherwise: Frame = "conversation") -> Signals:
+    """What `question`, a turn as it was said, is after; its frame is `otherwise` where its words tell none.
+
+    Raises UserMistake for a `frame` that is none.
+    """
     said = shortened(text.form(without_recalled(question)))
     asked = heard(said)
-    framed = framing(asked, frame=frame)
+    framed = framing(asked, frame=frame, otherwise=otherwise)
     is_greeting = is_only_a_greeting(said)
     return Signals(
         frame=framed.frame,

@@ -51,7 +51,7 @@ async def look(tools: Tools, asked: Asked, weights: Weights | None) -> Seen:
         found, doubt = await _found(db, tools, asked) if asked.plan.queries and asked.own else ([], "")
         used = await usage.boosts(db, asked.agent, [(one.kind, one.memory_id) for one in found], asked.now)
         ranked = _ranked(asked, found, own, used)
-        details = await parts.details(db, asked.agent, _within_limits(asked, ranked))
+        details = await parts.details(db, asked.agent, _complex(asked, ranked))
     return Seen(tuple(ranked), tuple(matches(known, asked.question)), details, own, doubt)
 
 
@@ -109,10 +109,9 @@ def _timed(one: Ranked, when: Span) -> Ranked:
     return replace(one, factors={**one.factors, "time": factor}, score=score)
 
 
-def _within_limits(asked: Asked, ranked: list[Ranked]) -> list[Found]:
-    """Those that may be told: of each kind twice as many as are wanted, because some are left out."""
-    chosen: list[Found] = []
-    for query in asked.plan.queries:
-        of_kind = [one.found for one in ranked if one.found.kind == query.kind]
-        chosen += of_kind[: 2 * query.limit]
-    return chosen
+def _complex(asked: Asked, ranked: list[Ranked]) -> list[Found]:
+    """Those that may be told by a part: the best of each kind, but no episode of which a passage is among the best."""
+    limits = {query.kind: query.limit for query in asked.plan.queries}
+    best = [one for kind, limit in limits.items() for one in [one.found for one in ranked if one.found.kind == kind][:limit]]
+    held = {one.episode_id for one in best if one.kind == "passage"}
+    return [one for one in best if one.memory_id not in held]

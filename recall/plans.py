@@ -130,10 +130,16 @@ class Plan:
 def plan(
     signals: Signals, question: str, now: datetime, *, overrides: Overrides | None = None, kinds: frozenset[Kind] | None = None
 ) -> Plan:
-    """The plan for a turn: `question` as it was said at `now` (aware). `kinds` are the only ones wanted; None wants all."""
+    """The plan for a turn: `question` as it was said at `now` (aware).
+
+    `kinds` are the only ones wanted; None wants all. One that is wanted by name is fetched even where the frame has no tokens for it.
+    """
     other = overrides or Overrides()
     frame = signals.frame
     sections: dict[Section, int] = {**SECTION_TOKENS.get(frame, {}), **other.sections.get(frame, {})}
+    for kind in kinds or ():
+        if sections.get(SECTION_OF[kind]) == 0 and SECTION_OF[kind] not in other.sections.get(frame, {}):
+            del sections[SECTION_OF[kind]]
     wanted = [kind for kind in KINDS if kind not in other.skip and sections.get(SECTION_OF[kind]) != 0]
     if signals.is_greeting:
         wanted, sections = [], dict.fromkeys(SECTIONS, 0)

@@ -5,7 +5,8 @@
             └─ without an embedder: more than half of their terms are shared ──┴─▶ and the guard finds no other number, date, unit,
                                                                              name, negation or role ─▶ said already
 
-A question says nothing, so a memory that resembles one is not repeated: it may be its answer. What differs in a number, a name or a "not"
+A question says nothing, so a memory that resembles one is not repeated: it may be its answer. Nor does the turn that asks, in whatever
+words: whoever asks for a fact in its own words wants it. What differs in a number, a name or a "not"
 may be the very update that the turn is about, and is told. The spec's 0.85 (001, D4) fits its own embedder; each has its own.
 """
 
@@ -43,10 +44,10 @@ class Repeat:
         return f"{self.measure} {self.nearness:.2f} with what was just said: {self.by[:80]!r}"
 
 
-def statements(conversation: Sequence[str], question: str, *, window: int) -> list[str]:
-    """What the last `window` turns and the question say, as texts to compare with; what they ask is no statement."""
+def statements(conversation: Sequence[str], *, window: int) -> list[str]:
+    """What the last `window` turns say, as texts to compare with; what they ask is no statement."""
     said: dict[str, None] = {}
-    for turn in [*(conversation[-window:] if window else ()), question]:
+    for turn in conversation[-window:] if window else ():
         own = without_recalled(turn)[-LONGEST_TURN_CHARACTERS:].strip()
         parts = [part for part in sentences(own)[-SENTENCES_OF_A_TURN:] if not asks(heard(part))]
         said |= dict.fromkeys(parts)

@@ -44,6 +44,7 @@ async def recall(asked: Question, agent: Agent, service: Served) -> Context:
         as_of=asked.as_of,
         kinds=asked.kinds,
         explain=asked.explain,
+        otherwise="question",
     )
     recall_id = asked.recall_id or ids.new()
     await telling.publish(service, telling.recalled(agent, recall_id, remembered))

@@ -65,6 +65,17 @@ async def test_no_kinds_is_nothing_and_some_are_only_those(known: Memory) -> Non
     assert {one.kind for one in (await known.asked(ASKED, kinds=["fact", "episode"])).memories} == {"fact", "episode"}
 
 
+async def test_a_search_in_a_few_words_is_a_question_where_the_caller_says_so(known: Memory) -> None:
+    assert {one.kind for one in (await known.asked("Maria coffee")).memories} == {"decision", "fact"}
+    searched = await known.asked("Maria coffee", otherwise="question")
+    assert searched.frame == "question"
+    assert len(searched.memories) == 4
+
+
+async def test_a_kind_that_is_wanted_by_name_is_told_in_every_frame(known: Memory) -> None:
+    assert [one.kind for one in (await known.asked("Maria coffee", kinds=["episode"])).memories] == ["episode"]
+
+
 async def test_what_is_retired_is_told_only_of_its_time(memory: Memory) -> None:
     past, now = NOON - timedelta(days=40), NOON - timedelta(days=5)
     await memory.fact("Maria lives in Bergen", valid_from=past, valid_to=now, active=False)
@@ -110,6 +121,11 @@ async def test_every_factor_of_a_score_is_explained_and_makes_it(known: Memory) 
             product *= factor
         assert one["score"] == pytest.approx(product) or one["relevance"] < 0  # what is far off is only moved further down
     assert got.explained["plan"]["when"]["since"] == "2023-05-01T00:00:00+00:00"
+
+
+async def test_who_asks_in_the_very_words_of_a_fact_gets_it(known: Memory) -> None:
+    got = await known.asked("Maria takes her coffee black", conversation=["I like tea."])
+    assert "Maria takes her coffee black" in [one.text for one in got.memories]
 
 
 async def test_more_than_the_plan_wants_are_found_and_the_limit_says_so(memory: Memory) -> None:

@@ -12,22 +12,22 @@ THRESHOLD = 0.8
 
 def said(*texts: str) -> Said:
     """Without an embedder."""
-    return Said(statements(texts, "", window=5), None, THRESHOLD)
+    return Said(statements(texts, window=5), None, THRESHOLD)
 
 
 def test_what_was_asked_is_no_statement_and_a_memory_that_resembles_it_is_told() -> None:
-    assert statements(["Where does Maria live?"], "And where does she work?", window=5) == []
+    assert statements(["Where does Maria live?", "And where does she work?"], window=5) == []
     assert said("Does Maria take her coffee black?").already("Maria takes her coffee black", None) is None
 
 
-def test_only_the_last_turns_count_and_the_turn_itself() -> None:
+def test_only_the_last_turns_count() -> None:
     turns = [f"This is sentence {name}." for name in ("one", "two", "three")]
-    assert statements(turns, "I moved.", window=2) == ["This is sentence two.", "This is sentence three.", "I moved."]
-    assert statements(turns, "I moved.", window=0) == ["I moved."]
+    assert statements(turns, window=2) == ["This is sentence two.", "This is sentence three."]
+    assert statements(turns, window=0) == []
 
 
 def test_a_long_turn_is_looked_at_sentence_by_sentence_and_as_a_whole() -> None:
-    assert statements(["Maria lives in Oslo. She has a cat. Does she?"], "", window=1) == [
+    assert statements(["Maria lives in Oslo. She has a cat. Does she?"], window=1) == [
         "Maria lives in Oslo.",
         "She has a cat.",
         "Maria lives in Oslo. She has a cat.",
@@ -35,7 +35,7 @@ def test_a_long_turn_is_looked_at_sentence_by_sentence_and_as_a_whole() -> None:
 
 
 def test_what_was_recalled_into_a_turn_was_not_said_in_it() -> None:
-    assert statements(["<recalled_memory>\n| Maria lives in Oslo.\n</recalled_memory>\nI see."], "", window=1) == ["I see."]
+    assert statements(["<recalled_memory>\n| Maria lives in Oslo.\n</recalled_memory>\nI see."], window=1) == ["I see."]
 
 
 @pytest.mark.parametrize(
