@@ -32,7 +32,7 @@ def application(routes: Sequence[BaseRoute]) -> Starlette:
 async def serving(app: ASGIApp, *, host: str, port: int, named: str = "http", last_answers_s: float = LAST_ANSWERS_S) -> AsyncIterator[str]:
     """Serve `app` for the block, on a free port when `port` is 0; gives the URL. Raises Misconfigured when it cannot listen there.
 
-    `named` is what the settings of the address are called after (http_port); what is being answered when the block ends has `last_answers_s`.
+    `named` is what the settings of the address are called after (http_port); what is being answered at the end has `last_answers_s`.
     """
     config = uvicorn.Config(
         app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=ceil(last_answers_s)
@@ -66,9 +66,10 @@ def _listening(host: str, port: int, named: str) -> Iterator[socket.socket]:
         listener = socket.create_server(address[:2], family=family, backlog=128)
     except OSError as error:
         why = "another process listens there" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        setting = f"NOUS_{named.upper()}"
         raise Misconfigured(
-            f"HTTP cannot be served on {host} port {port}: {why}; give each process a port of its own in NOUS_{named.upper()}_PORT (0 {_zero(named)}),"
-            f" and in NOUS_{named.upper()}_HOST an address of this machine"
+            f"HTTP cannot be served on {host} port {port}: {why}; give each process a port of its own in {setting}_PORT (0 {_zero(named)}),"
+            f" and in {setting}_HOST an address of this machine"
         ) from error
     with listener:
         yield listener
