@@ -37,7 +37,9 @@ class CensorAdded(Event):
     """A person added a censor."""
 
     censor_id: UUID = Field(description="The new censor.")
-    trigger_pattern: Content = Field(description="What it watches for.")
+    trigger_pattern: Content = Field(
+        description="What it watches for: these words, in any case and however they are spaced; * stands for anything of the same line."
+    )
     reason: Content = Field(description="Why it is there.")
     severity: Severity = Field(description="What it does when it fires.")
     escalation_threshold: int = Field(ge=1, le=MAX_COUNT, description="Activations after which a warning becomes a block.")
