@@ -110,7 +110,13 @@ class Settings(BaseSettings):
     api_token_required: bool = Field(default=False, description="Whether requests need a token on loopback too, as behind a proxy.")
     api_requests_per_minute: int = Field(default=600, ge=1, description="Of one token, or one agent without; each process counts its own.")
     api_body_bytes: int = Field(default=8_388_608, ge=1_024, description="Longest body of a request.")
-    api_database_pool: int = Field(default=8, ge=1, description="Postgres connections of one `nous serve`; no overflow.")
+    api_database_pool: int = Field(
+        default=8, ge=1, description="Postgres connections of one `nous serve`, and of one `nous mcp`; no overflow."
+    )
+
+    mcp_port: int = Field(
+        default=8379, ge=0, le=65535, description="Where `nous mcp --http` serves, on 127.0.0.1 alone; 0 for a free port."
+    )
 
     web_port: int | None = Field(
         default=None,

@@ -105,6 +105,22 @@ def serve() -> None:
 
 
 @app.command(rich_help_panel=START)
+def mcp(
+    agent: Annotated[str | None, typer.Option("--agent", help="The agent that is spoken for, over stdio.", show_default=False)] = None,
+    is_http: Annotated[bool, typer.Option("--http", help="Over HTTP, on this machine, each request with a token.")] = False,
+) -> None:
+    """Memory for any client of the Model Context Protocol.
+
+    Over stdio, as a client starts it; on the stack that NOUS_DATABASE_URL and NOUS_REDIS_URL name, or else the one that runs in
+    NOUS_HOME. With --http at http://127.0.0.1, NOUS_MCP_PORT; the agent is that of the token (nous token new).
+    """
+    from .mcp import serve as run
+    from .place import settings
+
+    run(settings(), agent=agent, is_http=is_http)
+
+
+@app.command(rich_help_panel=START)
 def migrate(is_json: Json = False) -> None:
     """Bring the database to the shape this version needs."""
     from .migrate import migrate as run

@@ -1,0 +1,69 @@
+"""Streamable HTTP, on loopback alone: every request shows a token, and speaks for that token's agent, as everywhere in nous.api.
+
+    POST /mcp ─▶ not too large ─▶ who (nous.api) ─▶ the agent beside the request ─▶ the protocol ─▶ JSON
+                                   └─ no token, a bad one, too often ─▶ application/problem+json
+
+Nothing is kept between two requests, so there is no session that somebody else's token could join.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from fastapi import FastAPI
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from nous.api import problems, who
+from nous.api.limits import Bounded
+from nous.api.service import Service
+
+from .server import Context, built
+
+PATH = "/mcp"
+_LOOPBACK = TransportSecuritySettings(
+    allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"],
+    allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
+)
+"""Names under which it is asked, so that no page of a browser reaches it under another."""
+
+
+@asynccontextmanager
+async def application(service: Service) -> AsyncIterator[ASGIApp]:
+    """The protocol over HTTP, ready to be served for the block."""
+
+    async def ready() -> Service:
+        return service
+
+    most = service.settings.api_body_bytes
+    manager = StreamableHTTPSessionManager(
+        built(ready, _agent), json_response=True, stateless=True, security_settings=_LOOPBACK, max_request_body_size=most
+    )
+    app = FastAPI(openapi_url=None)
+    app.state.service = service
+    problems.added_to(app)
+    app.router.routes.append(Route(PATH, endpoint=_Spoken(manager), methods=["POST"]))
+    async with manager.run():
+        yield Bounded(app, most_bytes=most)
+
+
+class _Spoken:
+    """The protocol behind the question who speaks."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of an agent. Raises Problem when nobody speaks, Outage and Contended."""
+        request = Request(scope, receive)
+        request.state.agent = await who.agent(request)
+        await self._manager.handle_request(scope, receive, send)
+
+
+def _agent(context: Context) -> str:
+    """The agent of the request that a call came with."""
+    agent: str = cast("Request", context.request).state.agent
+    return agent
