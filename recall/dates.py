@@ -1,7 +1,7 @@
 """The dates in a question, as a stretch of time: "in May", "last week", "2023-05-07", "3 days ago", "by July 10", "上个月".
 
     question, now ─▶ the first date in it ─▶ Span(since, until, words)      since <= moment < until, aware, in UTC
-    by, until, before it ─▶ no beginning      since, from, after it ─▶ no end
+    by, until, before it ─▶ no beginning      since, after it ─▶ no end
 
 A month without its year is the last one that has begun, a weekday the last one before today; in a question about the past that is what is
 meant. English `may` is a month only where it is written or used as one. 5/7/2023 is two days, and so is not read at all; where
@@ -109,7 +109,7 @@ _OPEN_BEGIN = (
     "|prima del|до|к|قبل|حتى"
 )
 _OPEN_END = (
-    "since|after|from|starting|seit|seit dem|nach|nach dem|ab|depuis|depuis le|après|après le|desde|desde el|después de|depois de|dopo"
+    "since|after|starting|seit|seit dem|nach|nach dem|ab|depuis|depuis le|après|après le|desde|desde el|después de|depois de|dopo"
     "|dopo il|dal|после|с|со|منذ|بعد"
 )
 _BEFORE_OR_AFTER = "before|prior to|vor|avant|avant le|antes de|antes del|antes|prima del|قبل"
@@ -294,10 +294,10 @@ _READERS: list[tuple[re.Pattern[str], _Reader]] = [
     (_pattern(rf"{_SINCE}{_W}{_DAY}{_OF}\s+{_NAME}(?:{_OF},?\s+{_YEAR})?{_E}"), _named),
     (_pattern(rf"{_SINCE}{_W}{_NAME}(?:\s+{_DAY}{_E})?(?:{_OF},?\s+{_YEAR})?{_E}"), _named),
     (_pattern(r"(?<!\d)(?P<m>\d{1,2})\s?[月월](?:\s?(?P<d>\d{1,2})\s?[日號号일])?"), _without_a_year),
-    (_pattern(f"{_W}(?P<at>{_any(name for name in _RELATION if not _FREE.match(name))}){_E}"), _relative),
+    (_pattern(f"{_SINCE}{_W}(?P<at>{_any(name for name in _RELATION if not _FREE.match(name))}){_E}"), _relative),
     (_pattern(f"(?P<at>{_any(name for name in _RELATION if _FREE.match(name))})"), _relative),
     (_pattern(rf"{_W}(?:{_LAST})\s?{_NUMBER}\s?{_UNIT_NAME}"), _lately),
-    (_pattern(rf"{_NUMBER}\s+{_UNIT_NAME}\s+(?:ago|earlier|fa|atrás|назад|전|पहले){_E}"), _ago),
+    (_pattern(rf"{_SINCE}{_NUMBER}\s+{_UNIT_NAME}\s+(?:ago|earlier|fa|atrás|назад|전|पहले){_E}"), _ago),
     (_pattern(rf"{_NUMBER}\s?{_UNIT_NAME}\s?(?:前|전|之前|以前|ที่แล้ว|ก่อน)"), _ago),
     (_pattern(rf"{_W}(?:vor|il y a|hace|há|قبل)\s+{_NUMBER}\s+{_UNIT_NAME}{_E}"), _ago),
     (_pattern(rf"{_W}(?:last|on|past|am|letzten|ce|le|el|la|lo|na|no|в|во|يوم)\s+(?P<at>{_any(_WEEKDAY)}){_E}"), _on_weekday),

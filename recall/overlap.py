@@ -7,7 +7,8 @@ apart.
 The spec compares words of three letters and more (001, D3), which no Chinese sentence has; terms are in nous.terms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Set
+from functools import lru_cache
 
 from nous.terms import terms
 
@@ -31,14 +32,13 @@ def drawn_on(memory: str, answer: str) -> float:
     return max((jaccard(wanted, said) for said in _said(answer)), default=0.0)
 
 
-def jaccard(one: set[str], other: set[str]) -> float:
+def jaccard(one: Set[str], other: Set[str]) -> float:
     """Of two sets of terms."""
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
-def _said(answer: str) -> Iterable[set[str]]:
-    """The terms of the whole answer, and of each sentence."""
+@lru_cache(maxsize=8)
+def _said(answer: str) -> tuple[frozenset[str], ...]:
+    """The terms of the whole answer, and of each sentence; many memories are held against one answer."""
     parts = sentences(answer)
-    yield set(terms(answer))
-    if len(parts) > 1:
-        yield from (set(terms(part)) for part in parts)
+    return tuple(frozenset(terms(part)) for part in (answer, *(parts if len(parts) > 1 else ())))

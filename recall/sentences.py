@@ -8,7 +8,7 @@ import re
 LONGEST_SENTENCES = 2_000
 """Sentences of a text that are told apart; what follows is the last one's."""
 
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡।॥۔؟])[」』”’)）]*\s*|\s*\n\s*")
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡।॥۔؟])[」』”’)）]*\s*|\n\s*")
 _ABBREVIATED = re.compile(r"(?:^|[\s(])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|z\.B|bzw|No|Nr|ca|approx)\.$")
 
 

@@ -38,7 +38,8 @@ def test_sections_stand_in_one_order_whatever_was_best() -> None:
 
 
 def test_each_memory_tells_its_id_its_day_and_who_vouches_for_it() -> None:
-    assert "| [f-5b0f0d3e 2026-03-01 user 90%] Maria lives in Oslo" in assembled([], "", [a_line()])
+    assert "| [f-5b0f0d3e 2026-03-01 user] Maria lives in Oslo" in assembled([], "", [a_line()])
+    assert "[f-5b0f0d3e 2026-03-01 assistant 30%] " in assembled([], "", [a_line(provenance="assistant_derived", confidence=0.3)])
 
 
 def test_of_nothing_there_is_no_text() -> None:

@@ -38,7 +38,7 @@ async def test_one_of_every_kind_is_told_with_its_section_and_what_vouches_for_i
         ("episode", "episodes"),
     ]
     assert all(f"[{one.handle} " in got.text for one in got.memories)
-    assert "2026-03-01 user 90%] Maria takes her coffee black" in got.text
+    assert "2026-03-01 user] Maria takes her coffee black" in got.text
     assert got.tokens == counted(got.text)
     assert got.degraded is None
 
