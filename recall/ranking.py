@@ -8,7 +8,7 @@ docs/quality.md. The relevance stays beside the score, so that no weight hides w
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,7 +37,7 @@ class Weights:
     user_stated: float = 1.0
     episode_summary: float = 1.0
     assistant_derived: float = 0.95
-    transcript: float = 1.12
+    transcript: float = 1.06
     noise: float = 0.5
     unsure: float = 0.9
     old: float = 0.8
@@ -89,6 +89,16 @@ def rank(
     least = _least(found)
     ranked = [_ranked(one, weights, recency, boosts.get((one.kind, one.memory_id), 1.0), now, terms, least) for one in found]
     return sorted(ranked, key=lambda one: (-one.score, -one.relevance, -one.found.at.timestamp(), one.found.kind, one.found.memory_id))
+
+
+def certainty(ranked: Sequence[Ranked]) -> float | None:
+    """How likely the best of these answers at all: the plain cosine of the first fact, or of the first memory where there is no fact.
+
+    Not the score, which is high whenever the words are the question's own, as they are where something was asked that was never said.
+    None without a vector. What it tells of such questions: docs/quality.md.
+    """
+    first = next((one for one in ranked if one.found.kind == "fact"), next(iter(ranked), None))
+    return first.found.similarity if first else None
 
 
 def _ranked(one: Found, weights: Weights, recency: float, boost: float, now: datetime, terms: int, least: Mapping[Kind, float]) -> Ranked:

@@ -27,7 +27,7 @@ Kind = Literal["fact", "episode", "decision", "procedure", "passage"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-POOL = 50
+POOL = 100
 """Memories of a kind that are taken by each of the two scores."""
 
 MOST_TERMS = 200

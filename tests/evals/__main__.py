@@ -19,6 +19,7 @@ from . import (
     locomo_stream,
     merging,
     one_question,
+    recalling,
     replaying,
     rewording,
     same_fact,
@@ -38,6 +39,7 @@ SECTIONS: dict[str, Any] = {
     "significance": significance,
     "decision filter": decision_noise,
     "episodes": episodes,
+    "recall": recalling,
 }
 
 
