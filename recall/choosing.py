@@ -21,7 +21,7 @@ _ADDED = re.compile(r"\s*\[[^\]]*\](?:\s*— Pattern: .*)?")
 ROUNDS = 4
 """How often places that became free are given to the next: after that they stay empty."""
 
-Gates = dict[tuple[str, UUID], str]
+Gates = dict[tuple[Kind, UUID], str]
 """By (kind, memory_id): the gate that dropped a candidate, and why."""
 
 
@@ -49,7 +49,7 @@ async def chosen(tools: Tools, asked: Asked, ranked: Sequence[Ranked]) -> tuple[
     return sorted((one for some in kept.values() for one in some), key=lambda one: order[id(one)]), gates
 
 
-async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mapping[tuple[str, UUID], str]:
+async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mapping[tuple[Kind, UUID], str]:
     """Those of them that were just said, and by what."""
     if not asked.said.texts:
         return {}

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from .asking import Asked
+from .choosing import Gates
 from .looking import Seen
 from .ranking import Ranked
 from .telling import Served
@@ -13,7 +14,7 @@ from .telling import Served
 TOLD = "told"
 
 
-def explained(asked: Asked, seen: Seen, served: Mapping[tuple[str, UUID], Served], gates: Mapping[tuple[str, UUID], str]) -> dict[str, Any]:
+def explained(asked: Asked, seen: Seen, served: Mapping[tuple[str, UUID], Served], gates: Gates) -> dict[str, Any]:
     """All of it, as data for JSON: the question, the plan, the weights, and each candidate, the best first."""
     signals, plan = asked.signals, asked.plan
     return {
@@ -52,7 +53,7 @@ def _when(asked: Asked) -> dict[str, Any] | None:
     }
 
 
-def _candidate(one: Ranked, served: Mapping[tuple[str, UUID], Served], gates: Mapping[tuple[str, UUID], str]) -> dict[str, Any]:
+def _candidate(one: Ranked, served: Mapping[tuple[str, UUID], Served], gates: Gates) -> dict[str, Any]:
     found = one.found
     key = (found.kind, found.memory_id)
     told = served.get(key)

@@ -17,7 +17,7 @@ from uuid import UUID
 from store.search import Kind
 
 from .asking import Wish, read
-from .choosing import chosen
+from .choosing import LIMIT, chosen
 from .expanding import Expanded, expand
 from .explaining import explained
 from .framing import Frame
@@ -35,13 +35,15 @@ __all__ = ["Expanded", "Match", "Overrides", "Remembered", "Served", "Tools", "W
 class Remembered:
     """What an agent gets back: the text, the memories in it in their order, and all censors that apply, whether or not there was room.
 
-    `tokens` is what the text is charged (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for.
+    `left_out` was found within the plan's limits as well, and is not told: said already, or no room. `tokens` is what the text is charged
+    (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for.
     """
 
     text: str
     frame: Frame
     tokens: int
     memories: tuple[Served, ...] = ()
+    left_out: tuple[tuple[Kind, UUID], ...] = ()
     censors: tuple[Match, ...] = ()
     is_blocked: bool = False
     degraded: str | None = None
@@ -81,6 +83,7 @@ async def remember(
         frame=asked.plan.frame,
         tokens=told.tokens,
         memories=told.memories,
+        left_out=tuple(key for key, why in (gates | told.left_out).items() if not why.startswith(LIMIT)),
         censors=seen.censors,
         is_blocked=any(match.is_blocking for match in seen.censors),
         degraded="; ".join(filter(None, (asked.doubt, seen.doubt))) or None,

@@ -34,7 +34,8 @@ async def publish(service: Service, events: Sequence[Event]) -> None:
 
 def recalled(agent: str, recall_id: UUID, remembered: Remembered, *, session_id: str | None = None, turn: str | None = None) -> list[Event]:
     """What a recall is told as: what was found and told, if anything, and each censor that applies. Told again they are the same events."""
-    found = [RecalledMemory.model_validate({"kind": one.kind, "id": one.memory_id, "injected": True}) for one in remembered.memories]
+    found = [RecalledMemory(kind=one.kind, id=one.memory_id) for one in remembered.memories]
+    found += [RecalledMemory(kind=kind, id=memory_id, injected=False) for kind, memory_id in remembered.left_out]
     fields = {"recall_id": recall_id, "session_id": session_id, "turn": turn, "frame": remembered.frame, "memories": tuple(found)}
     told: list[Event] = [_event(MemoryRecalled, agent, str(recall_id), **fields)] if found else []
     return [*told, *(triggered(agent, recall_id, match) for match in remembered.censors)]

@@ -160,6 +160,18 @@ async def test_a_turn_is_told_what_bears_on_it_and_its_answer_is_compared_with_t
     assert (used.retrieved, used.injected, used.referenced) == (1, 1, 1)
 
 
+async def test_what_was_found_and_had_no_room_is_counted_as_found_and_not_as_told(api: Api, hands: Hands, database: Database) -> None:
+    facts = [a_fact(agent_id=MINE, content=f"Maria has a parrot that is called {name}", provenance="user_stated") for name in ("Ali", "Bo")]
+    await keep(database, *facts)
+    question = {"question": "What are Maria's parrots called?"}
+    both = await api.post("/v1/recall", question)
+    (told,) = [one["id"] for one in (await api.post("/v1/recall", question | {"budget": both["tokens"] - 1}))["memories"]]
+    await hands.settle(["memory_recalled"])
+    async with database.read([MINE]) as db:
+        used = await usage.of(db, MINE, [("fact", fact.fact_id) for fact in facts])
+    assert {(str(key[1]) == told, one.retrieved, one.injected) for key, one in used.items()} == {(True, 2, 2), (False, 2, 1)}
+
+
 async def test_what_an_answer_cites_is_counted_whatever_words_it_shares(api: Api, database: Database) -> None:
     fact = a_fact(agent_id=MINE, content="Maria drinks green tea in the morning", provenance="user_stated")
     await keep(database, fact)
