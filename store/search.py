@@ -3,8 +3,8 @@
     question ─┬─ its vector ──▶ plain cosine with every memory of the kind ──▶ the best `pool` ─┐
               └─ its terms ───▶ BM25 over every memory of the kind ──────────▶ the best `pool` ─┴─▶ all of them, with both scores
 
-Exact: every memory of the agent is looked at, which takes about as long as the cosine alone (docs/performance.md). Under row-level security
-an index of words is of no use, because Postgres will not ask it before it knows that a row may be seen (docs/decisions/0023).
+Exact: every memory of the agent is looked at. Under row-level security an index of words is of no use, because Postgres will not ask it
+before it knows that a row may be seen (docs/decisions/0023, with what that costs).
 """
 
 import re
@@ -92,6 +92,7 @@ async def search(
         "until": until,
         "embedder": embedder.name,
     }
+    await db.execute(_ROOM)
     found: list[Found] = []
     for kind in KINDS:
         if kind in kinds and (wanted or vector is not None):
@@ -99,6 +100,9 @@ async def search(
             rows = await db.execute(text(query), {name: value for name, value in values.items() if f":{name}" in query})
             found += [_found(kind, row) for row in rows]
     return found
+
+
+_ROOM = text("SELECT set_config('work_mem', '64MB', true)")  # the words of 100,000 memories are not written to disk and read again
 
 
 # ── one query for all kinds ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -190,7 +194,6 @@ def _query(of: _Source, embedder: Registered, *, has_vector: bool, has_past: boo
     """
     near = f"LEFT JOIN {of.vectors.format(table=embedder.table)}" if has_vector else ""
     distance = "v.vector <=> CAST(:vector AS halfvec)" if has_vector else "CAST(NULL AS float)"
-    rarity = "ln(1 + (size.memories - rare.memories + 0.5) / (rare.memories + 0.5))"
     length = f"{1 - LENGTH_WEIGHT} + {LENGTH_WEIGHT} * hit.word_count / size.mean_count"
     return f"""
 WITH known AS MATERIALIZED (
@@ -198,19 +201,22 @@ WITH known AS MATERIALIZED (
         (CAST(:since AS timestamptz) IS NULL OR m.{of.at} >= :since) AND (CAST(:until AS timestamptz) IS NULL OR m.{of.at} <= :until)
         AS is_wanted
     FROM {of.table} m {near} WHERE m.agent_id = :agent AND {of.were if has_past else of.true}),
-size AS (SELECT count(*) AS memories, greatest(avg(word_count), 1) AS mean_count FROM known),
-hit AS (
-    SELECT k.id, k.word_count, k.is_wanted, t.lexeme, cardinality(t.positions) AS times FROM known k CROSS JOIN LATERAL unnest(k.words) t
-    WHERE k.words @@ CAST(:query AS tsquery) AND t.lexeme = ANY(CAST(:terms AS text[]))),
-rare AS (SELECT lexeme, count(*) AS memories FROM hit GROUP BY lexeme),
+size AS (SELECT CAST(count(*) AS float) AS memories, CAST(greatest(avg(word_count), 1) AS float) AS mean_count FROM known),
+asked AS MATERIALIZED (SELECT term, CAST(quote_literal(term) AS tsquery) AS query FROM unnest(CAST(:terms AS text[])) AS q(term)),
+hit AS MATERIALIZED (
+    SELECT k.id, k.word_count, k.is_wanted, asked.term, CASE WHEN k.word_count = length(k.words) THEN 1
+        ELSE (SELECT cardinality(t.positions) FROM unnest(k.words) t WHERE t.lexeme = asked.term) END AS times
+    FROM known k JOIN asked ON k.words @@ asked.query WHERE k.words @@ CAST(:query AS tsquery)),
+rare AS (
+    SELECT term, ln(1 + (min(size.memories) - count(*) + CAST(0.5 AS float)) / (count(*) + CAST(0.5 AS float))) AS rarity
+    FROM hit CROSS JOIN size GROUP BY term),
 worded AS (
-    SELECT hit.id,
-        round(CAST(sum({rarity} * hit.times * {SATURATION + 1} / (hit.times + {SATURATION} * ({length}))) AS numeric), 6) AS score
-    FROM hit JOIN rare USING (lexeme) CROSS JOIN size WHERE hit.is_wanted GROUP BY hit.id),
+    SELECT hit.id, sum(rarity * hit.times * {SATURATION + 1} / (hit.times + {SATURATION} * ({length}))) AS score
+    FROM hit JOIN rare USING (term) CROSS JOIN size WHERE hit.is_wanted GROUP BY hit.id),
 best AS (
     (SELECT id FROM known WHERE is_wanted AND distance IS NOT NULL ORDER BY distance, id LIMIT :pool)
-    UNION (SELECT id FROM worded ORDER BY score DESC, id LIMIT :pool))
-SELECT m.{of.id} AS memory_id, m.{of.at} AS at, 1 - k.distance AS similarity, coalesce(w.score, 0) AS words, {of.shown}
+    UNION (SELECT id FROM worded ORDER BY round(score * 1e6) DESC, id LIMIT :pool))
+SELECT m.{of.id} AS memory_id, m.{of.at} AS at, 1 - k.distance AS similarity, coalesce(round(w.score * 1e6) / 1e6, 0) AS words, {of.shown}
 FROM best JOIN known k USING (id) LEFT JOIN worded w USING (id) JOIN {of.table} m ON m.agent_id = :agent AND m.{of.id} = best.id
 ORDER BY k.distance NULLS LAST, words DESC, memory_id"""
 
