@@ -23,7 +23,7 @@ from nous.settings import Settings
 
 from .server import built
 
-PATIENCE_S = 10.0
+PATIENCE_S = 3.0
 """How long a call waits for the store to be there; a client gives up on a call after about a minute."""
 LINES_AHEAD = 64
 _STANDARD_INPUT = 0
