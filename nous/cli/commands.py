@@ -488,7 +488,7 @@ def trial(
         raise typer.Exit(INCOMPLETE)
 
 
-@app.command(rich_help_panel=DECIDE)
+@app.command(rich_help_panel=SEE)
 def calibrate(
     ranking: Annotated[
         str, typer.Option("--ranking", metavar="FILE", help="JSON lines of questions and the ids of what answers them.", show_default=False)
