@@ -23,6 +23,10 @@ except ModuleNotFoundError:
 else:
     raise SystemExit(f"the application is importable from {events.__file__}, so this proves nothing")
 import nous_memory_events as contract
+if "httpx" in sys.modules:
+    raise SystemExit("the contract alone needs no HTTP client")
+from nous_memory_events.client import Client
+assert Client.begin.__annotations__["return"].__module__ == "nous_memory_events.answers"
 body = {"fact_id": "5f0c1a52-6f3e-4c1b-9d57-0a4d3c1e8b21", "content": "Tea at four.", "agent_id": "agent-7"}
 event = contract.decode(contract.FactLearned, contract.body_of({b"data": json.dumps(body).encode()}), "1772366400000-0")
 assert contract.decode(contract.FactLearned, contract.encode(event), "1772366400000-0") == event
@@ -70,11 +74,11 @@ def test_the_wheel_holds_the_contract_and_nothing_else(wheel: Path) -> None:
         modules = {name for name in opened.namelist() if ".dist-info/" not in name}
         [metadata] = (opened.read(name).decode() for name in opened.namelist() if name.endswith("/METADATA"))
     assert modules == {f"nous_memory_events/{source.name}" for source in (repository() / "events").glob("*.py")}
-    needs = [line.split()[1] for line in metadata.splitlines() if line.startswith("Requires-Dist")]
-    assert [need.partition(">")[0] for need in needs] == ["pydantic"]
+    needs = [line.partition(": ")[2] for line in metadata.splitlines() if line.startswith("Requires-Dist")]
+    assert needs == ["pydantic>=2.12", 'httpx>=0.28; extra == "client"']
 
 
 def test_the_wheel_has_the_version_and_the_bounds_of_the_application() -> None:
     whole, alone = (tomllib.loads((repository() / path).read_text())["project"] for path in ("pyproject.toml", "events/pyproject.toml"))
     assert (alone["version"], alone["requires-python"]) == (whole["version"], whole["requires-python"])
-    assert set(alone["dependencies"]) <= set(whole["dependencies"])
+    assert {*alone["dependencies"], *alone["optional-dependencies"]["client"]} <= set(whole["dependencies"])
