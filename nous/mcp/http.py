@@ -46,8 +46,14 @@ async def application(service: Service) -> AsyncIterator[ASGIApp]:
     app.state.service = service
     problems.added_to(app)
     app.router.routes.append(Route(PATH, endpoint=_Spoken(manager), methods=["POST"]))
-    async with manager.run():
-        yield Bounded(app, most_bytes=most)
+    failed: Exception | None = None
+    async with manager.run():  # its group of tasks would wrap what is raised in the block
+        try:
+            yield Bounded(app, most_bytes=most)
+        except Exception as error:
+            failed = error
+    if failed is not None:
+        raise failed
 
 
 class _Spoken:

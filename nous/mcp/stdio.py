@@ -59,8 +59,11 @@ async def _until_either(speaking: "asyncio.Task[None]", opening: "asyncio.Task[S
 
 async def _spoken(server: Server[Any]) -> None:
     lines = cast("anyio.AsyncFile[str]", _lines())  # of a file it is asked nothing but its lines
-    async with stdio_server(stdin=lines) as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    try:
+        async with stdio_server(stdin=lines) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    except* BrokenPipeError:  # the client has gone without waiting for its last answers
+        pass
 
 
 async def _lines() -> AsyncIterator[str]:

@@ -311,6 +311,18 @@ async def test_standard_output_is_the_protocols_alone_and_logs_go_to_standard_er
         assert b"Traceback" not in await process.stderr.read()
 
 
+async def test_a_client_that_goes_without_its_answers_leaves_no_process_behind(env: dict[str, str]) -> None:
+    async with started("mcp", "--agent", MINE, env=env, stdin=PIPE) as process, asyncio.timeout(WITHIN_S):
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(HELLO)
+        await process.stdout.readline()
+        process.stdout._transport.close()  # type: ignore[attr-defined]
+        process.stdin.write(request(2, "tools/list") * 3)
+        process.stdin.close()
+        assert await process.wait() == 0
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 async def test_it_stops_when_it_is_told_to_though_nothing_more_is_said(env: dict[str, str], how: signal.Signals) -> None:
     async with started("mcp", "--agent", MINE, env=env, stdin=PIPE) as process, asyncio.timeout(WITHIN_S):
