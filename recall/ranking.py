@@ -92,13 +92,15 @@ def rank(
 
 
 def certainty(ranked: Sequence[Ranked]) -> float | None:
-    """How likely the best of these answers at all: the plain cosine of the first fact, or of the first memory where there is no fact.
+    """How likely the best of these answers at all: the plain cosine of the first fact, or the mean of the first ten where there is no fact.
 
     Not the score, which is high whenever the words are the question's own, as they are where something was asked that was never said.
-    None without a vector. What it tells of such questions: docs/quality.md.
+    Passages tell little either way. None without a vector. What it tells of such questions: docs/quality.md.
     """
-    first = next((one for one in ranked if one.found.kind == "fact"), next(iter(ranked), None))
-    return first.found.similarity if first else None
+    near = [(one.found.kind, one.found.similarity) for one in ranked if one.found.similarity is not None]
+    fact = next((similarity for kind, similarity in near if kind == "fact"), None)
+    first = [similarity for _, similarity in near[:10]]
+    return fact if fact is not None else sum(first) / len(first) if first else None
 
 
 def _ranked(one: Found, weights: Weights, recency: float, boost: float, now: datetime, terms: int, least: Mapping[Kind, float]) -> Ranked:
