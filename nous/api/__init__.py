@@ -9,6 +9,8 @@ application   the routes put together
 service       what they work with, and how it is opened and closed
 who           whom a request speaks for
 limits        how large, and how often
+measured      how long it took
+health        whether it can work, and what it counted
 problems      what went wrong, as RFC 9457 has it
 sessions, events, recalling, memories, facts    the routes
 telling       events that the routes themselves publish

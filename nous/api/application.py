@@ -1,14 +1,14 @@
 """The routes put together: FastAPI, so that what is taken and given is described at /openapi.json, as it is checked."""
 
 from fastapi import FastAPI
-from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 import nous
-from nous.errors import Contended, Misconfigured, Outage
 
 from . import events, facts, memories, problems, recalling, sessions
+from .health import Health
 from .limits import Bounded
+from .measured import Measured
 from .service import Service
 
 ROUTERS = (sessions, events, recalling, memories, facts)
@@ -25,21 +25,8 @@ def application(service: Service) -> ASGIApp:
     for routes in ROUTERS:
         app.include_router(routes.router, responses=_PROBLEMS)
 
-    @app.get("/health", tags=["the server"], include_in_schema=False)
-    async def health() -> dict[str, str]:
-        """Whether the process answers."""
-        return {"status": "ok"}
-
-    @app.get("/ready", tags=["the server"], include_in_schema=False)
-    async def ready() -> Response:
-        """Whether Postgres answers."""
-        try:
-            async with service.database.read(()):
-                return JSONResponse({"status": "ready"})
-        except (Outage, Contended, Misconfigured) as error:
-            return problems.problem(503, str(error), headers={"Retry-After": str(problems.OUTAGE_RETRY_S)})
-
-    return Bounded(app, most_bytes=service.settings.api_body_bytes)
+    app.router.routes.extend(Health(service).probes())
+    return Measured(Bounded(app, most_bytes=service.settings.api_body_bytes))
 
 
 _PROBLEMS: dict[int | str, dict[str, object]] = {

@@ -125,7 +125,7 @@ async def _serve(
     health = Health()
     async with (
         traces.exported(),
-        _http(settings, health.routes()),
+        watched(settings, health.routes()),
         page.shown(settings, database_url, redis_url, port=web_port) as site,
         kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools,
     ):
@@ -138,8 +138,8 @@ async def _serve(
 
 
 @asynccontextmanager
-async def _http(settings: Settings, routes: Sequence[BaseRoute]) -> AsyncIterator[None]:
-    """These routes are served for the block, if a port is set: from before there is anything to work with, so a start can be watched."""
+async def watched(settings: Settings, routes: Sequence[BaseRoute]) -> AsyncIterator[None]:
+    """These routes are served for the block at NOUS_HTTP_PORT, if it is set: a start can be watched before there is anything to serve."""
     if not settings.http_port:
         yield
         return

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 import uvloop
 
 from nous.api.application import application
+from nous.api.health import Health
 from nous.api.service import opened
 from nous.settings import Settings
 from store import tokens
@@ -15,6 +16,7 @@ from store.database import Database
 from workers.runtime.serve import serving
 
 from . import place
+from .running import watched
 from .stopping import Stop, interrupt_with, set_by, stoppable
 
 
@@ -28,12 +30,19 @@ def serve(settings: Settings) -> None:
 async def _serve(settings: Settings, database_url: str, redis_url: str, stop: Stop) -> None:
     interrupt_with(stop)
     is_open = is_loopback(settings.api_host) and not settings.api_token_required
+    health = Health()
     async with (
+        watched(settings, health.routes()),
         opened(settings, database_url, redis_url, is_open=is_open) as service,
         serving(
-            application(service), host=settings.api_host, port=settings.api_port, named="api", last_answers_s=settings.graceful_s
+            application(service),
+            host=settings.api_host,
+            port=settings.api_port,
+            named="api",
+            last_answers_s=settings.graceful_s,
         ) as url,
     ):
+        health.watch(service)
         print(f"API       {url}/v1  (described at {url}/openapi.json)", flush=True)
         print(await _whom(service.database, is_open=is_open), flush=True)
         await set_by(stop).wait()

@@ -143,10 +143,15 @@ def test_the_api_is_probed_where_it_listens_asks_for_a_token_and_is_reached_by_i
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["serve"]
     set_to = {one["name"]: one["value"] for one in container["env"]}
-    assert [str(one["containerPort"]) for one in container["ports"]] == [set_to["NOUS_API_PORT"]]
+    ports = {one["name"]: str(one["containerPort"]) for one in container["ports"]}
+    assert ports == {"api": set_to["NOUS_API_PORT"], "http": set_to["NOUS_HTTP_PORT"]}
+    assert ports["api"] != ports["http"]
+    assert {container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")} == {"http"}
     assert not is_loopback(set_to["NOUS_API_HOST"])
     (service,) = (one for one in manifests if one["kind"] == "Service")
     labels = deployment["spec"]["template"]["metadata"]["labels"].items()
     assert service["spec"]["selector"].items() <= labels
     assert budget["spec"]["selector"]["matchLabels"].items() <= labels
-    assert [one["targetPort"] for one in service["spec"]["ports"]] == [one["name"] for one in container["ports"]]
+    assert [one["targetPort"] for one in service["spec"]["ports"]] == ["api"]
+    (policy,) = (one for one in manifests if one["kind"] == "NetworkPolicy")
+    assert {str(port["port"]) for rule in policy["spec"]["ingress"] for port in rule["ports"]} == set(ports.values())

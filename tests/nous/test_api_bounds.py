@@ -30,7 +30,7 @@ from store import censors, decisions, episodes, facts, passages, procedures, tok
 from store.database import Database
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_procedure, an_episode, an_id
 from tests.nous.api import MINE, OTHER, Api, served, token
-from workers.runtime import streams
+from workers.runtime import metrics, streams
 from workers.runtime.serve import serving
 
 SETTINGS = Settings(embedder="zero", mind="offline")
@@ -388,3 +388,15 @@ def _fuzzed(operation: Any, held: str) -> None:
         case.call_and_validate(headers={"Authorization": held}, checks=[not_a_server_error])
 
     check()
+
+
+async def test_requests_are_timed_by_route_and_never_by_id(api: Api) -> None:
+    def count(route: str, status: int) -> float:
+        labels = {"route": route, "method": "GET", "status": str(status)}
+        return metrics.REGISTRY.get_sample_value("nous_http_request_seconds_count", labels) or 0.0
+
+    unknown, nowhere = count("/v1/memories/{memory_id}", 404), count("none", 404)
+    await api.get(f"/v1/memories/{uuid.uuid4()}", 404)
+    await api.get("/v1/nothing", 404)
+    assert count("/v1/memories/{memory_id}", 404) == unknown + 1
+    assert count("none", 404) == nowhere + 1

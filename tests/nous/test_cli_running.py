@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
@@ -233,7 +234,10 @@ async def test_serve_says_whom_it_answers_is_asked_over_http_and_stops_on_a_sign
         "NOUS_API_PORT": "0",
     }
     env = environment(**where)
-    async with started("serve", env=env) as serve:
+    with socket.socket() as one:  # the next to listen there is the server
+        one.bind(("127.0.0.1", 0))
+        watched = one.getsockname()[1]
+    async with started("serve", env=env | {"NOUS_HTTP_PORT": str(watched)}) as serve:
         first, second = await lines_until(serve, "tokens")
         url = first.split()[1].removesuffix("/v1")
         assert second.startswith("tokens    not needed on this machine: whoever can reach it here speaks for any agent it names")
@@ -241,6 +245,11 @@ async def test_serve_says_whom_it_answers_is_asked_over_http_and_stops_on_a_sign
             assert (await client.get("/ready")).status_code == 200
             found = await client.post("/v1/recall", json={"question": "Hello?"}, headers={"Nous-Agent": "a"})
             assert found.status_code == 200
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{watched}") as client:
+            assert (await client.get("/ready")).status_code == 200
+            assert (
+                'nous_http_request_seconds_count{method="POST",route="/v1/recall",status="200"} 1.0' in (await client.get("/metrics")).text
+            )
         code, _, _ = await stopped(serve, signal.SIGTERM)
         assert code == 0
     async with started("serve", env=env | {"NOUS_API_HOST": "0.0.0.0"}) as serve:

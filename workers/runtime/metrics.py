@@ -54,6 +54,9 @@ MIND_S = Histogram(
     "nous_mind_seconds", "From a question to its answer or failure.", ("model",), buckets=SECONDS_TO_AN_ANSWER, registry=REGISTRY
 )
 EMBED_S = Histogram("nous_embed_seconds", "What the embedder takes for the texts of a page.", buckets=SECONDS, registry=REGISTRY)
+HTTP_S = Histogram(
+    "nous_http_request_seconds", "What a request to the API takes.", ("route", "method", "status"), buckets=SECONDS, registry=REGISTRY
+)
 
 
 def ended(worker: str, endings: Sequence[Ended], *, now_ms: float) -> Mapping[str, int]:
@@ -117,6 +120,11 @@ def asked(
     TOKENS.labels(model, "out").inc(tokens_out)
     COST.labels(model).inc(float(cost))
     MIND_S.labels(model).observe(seconds)
+
+
+def answered(route: str, method: str, status: int, seconds: float) -> None:
+    """A request to the API was answered."""
+    HTTP_S.labels(route, method, str(status)).observe(seconds)
 
 
 @contextmanager
