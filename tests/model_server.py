@@ -354,9 +354,21 @@ def remembering(**fields: Any) -> Answer:
     return answer
 
 
+def saying(words: str) -> Handler:
+    """Says this, whatever it is asked."""
+
+    async def handler(body: Body) -> Sent:
+        wrong = _wrong(body)
+        return await failing(400, wrong)(body) if wrong else message(text(words))
+
+    return handler
+
+
 async def _run(arguments: argparse.Namespace) -> None:
     async with ModelServer(one_for_each(arguments.relation), port=arguments.port) as server:
-        if arguments.fault.isdigit():
+        if arguments.says:
+            server.always(saying(arguments.says))
+        elif arguments.fault.isdigit():
             server.always(failing(int(arguments.fault)))
         elif arguments.fault:
             server.always(hanging if arguments.fault == "hanging" else server.bad(arguments.fault))
@@ -369,6 +381,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--relation", choices=get_args(Relation), default="unsure", help="said of every pair")
+    parser.add_argument("--says", default="", help="these words instead of a judgement, whatever is asked")
     parser.add_argument("--fault", default="", help=f"instead of an answer: a status such as 529, hanging, {', '.join(BAD)}")
     asyncio.run(_run(parser.parse_args()))
 
