@@ -25,7 +25,8 @@ def test_the_readme_table_lists_every_worker_with_its_stream_and_what_it_does() 
 
 
 def test_every_link_of_the_documents_leads_somewhere() -> None:
-    for document in [repository() / "README.md", repository() / "CONTRIBUTING.md", *(repository() / "docs").rglob("*.md")]:
+    pages = (repository() / folder for folder in ("docs", "examples"))
+    for document in [*repository().glob("*.md"), *(page for folder in pages for page in folder.rglob("*.md"))]:
         for target in re.findall(r"\]\((?!http)([^)#]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 

@@ -20,9 +20,11 @@ from redis.asyncio import Redis
 import events
 from nous import clock, embedded
 from nous.api import limits
+from nous.mcp import tools
 from nous.settings import Settings
 from store import censors, decisions, episodes, facts, passages, procedures
 from store.database import Database
+from tests.conftest import repository
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_procedure, an_episode, an_id
 from tests.nous.api import MINE, OTHER, Hands, token
 from tests.nous.mcp import MODES, over_http, over_stdio, refused, said, served
@@ -193,6 +195,12 @@ async def test_stored_text_stays_inside_the_fence_whatever_it_says(mine: Connect
             fenced, closing, after = inside.partition("</recalled_memory>")
             assert all(line.startswith("| ") for line in fenced.splitlines())
             assert (closing, "ignore" in after) == ("</recalled_memory>", False)
+
+
+def test_the_page_says_of_every_tool_what_it_takes() -> None:
+    page = (repository() / "docs" / "mcp.md").read_text()
+    told = {name: re.findall(r"`(\w+)`", takes) for name, takes in re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE)}
+    assert told == {name: [*tool.takes.model_fields] for name, tool in tools.TOOLS.items()}
 
 
 # ── what goes wrong ───────────────────────────────────────────────────────────────────────────────────────────────────────
