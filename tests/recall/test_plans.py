@@ -7,7 +7,7 @@ import pytest
 from nous.errors import Misconfigured
 from recall.framing import FRAMES, Frame
 from recall.intent import signals
-from recall.plans import Overrides, Plan, overrides, plan
+from recall.plans import PASSAGES, Overrides, Plan, overrides, plan
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
 
@@ -36,11 +36,12 @@ def test_a_conversation_fetches_decisions_and_facts_alone_and_little_of_them() -
 
 
 def test_without_a_hint_five_of_each_are_wanted() -> None:
-    assert {query.limit for query in planned("Does Maria work?").queries} == {5}
+    limits = {query.kind: query.limit for query in planned("Does Maria work?").queries}
+    assert limits == {"fact": 5, "episode": 5, "decision": 5, "procedure": 5, "passage": PASSAGES}
 
 
-def test_passages_are_as_much_wanted_as_facts_or_episodes() -> None:
-    assert {query.kind: query.limit for query in planned("What is her hobby?").queries}["passage"] == 8
+def test_as_many_passages_are_wanted_as_bring_what_was_said_unless_another_kind_is_asked_for() -> None:
+    assert {query.kind: query.limit for query in planned("What is her hobby?").queries}["passage"] == PASSAGES
     assert {query.kind: query.limit for query in planned("How do I deploy?").queries}["passage"] == 3
 
 
