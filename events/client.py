@@ -237,4 +237,6 @@ def _new_id() -> str:
 
 
 def _in_path(one: object) -> str:
-    return quote(str(one), safe="")
+    """An id as one part of a path; what is nothing but dots would be taken for a way up."""
+    written = quote(str(one), safe="")
+    return written if written.strip(".") else written.replace(".", "%2E")

@@ -8,6 +8,7 @@
 application   the routes put together
 service       what they work with, and how it is opened and closed
 who           whom a request speaks for
+paths         ids in a path, whatever characters they have
 limits        how large, and how often
 measured      how long it took
 health        whether it can work, and what it counted

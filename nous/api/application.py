@@ -9,6 +9,7 @@ from . import events, facts, memories, problems, recalling, sessions
 from .health import Health
 from .limits import Bounded
 from .measured import Measured
+from .paths import Parted
 from .service import Service
 
 ROUTERS = (sessions, events, recalling, memories, facts)
@@ -26,7 +27,7 @@ def application(service: Service) -> ASGIApp:
         app.include_router(routes.router, responses=_PROBLEMS)
 
     app.router.routes.extend(Health(service).probes())
-    return Measured(Bounded(app, most_bytes=service.settings.api_body_bytes))
+    return Parted(Measured(Bounded(app, most_bytes=service.settings.api_body_bytes)))
 
 
 _PROBLEMS: dict[int | str, dict[str, object]] = {

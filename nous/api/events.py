@@ -28,6 +28,7 @@ from store import archive, outbox, receipts, retries
 from store.database import Read
 from workers.runtime import streams
 
+from . import paths
 from .problems import nothing, problem
 from .service import Service
 from .shapes import Given, Taken
@@ -154,9 +155,9 @@ def _report(at: int, made: Prepared | str) -> Reported:
 # ── what became of one ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get("/v1/events/{event_id}", response_model=Standing)
+@router.get("/v1/events/{event_id:path}", response_model=Standing)
 async def standing(
-    event_id: Annotated[str, Path(max_length=128)],
+    event_id: Annotated[str, paths.WHOLE, Path(max_length=128)],
     request: Request,
     agent: Agent,
     service: Served,

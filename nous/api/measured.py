@@ -30,5 +30,5 @@ class Measured:
 
         await self._app(scope, receive, seen)
         if status:
-            route = getattr(scope.get("route"), "path", UNROUTED)
+            route = getattr(scope.get("route"), "path_format", UNROUTED)
             metrics.answered(route, scope["method"], status, time.perf_counter() - began)

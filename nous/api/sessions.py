@@ -22,7 +22,7 @@ from store import sessions as kept
 from store.served import Serving
 from store.sessions import Session
 
-from . import shapes, telling
+from . import paths, shapes, telling
 from .problems import nothing
 from .service import Service
 from .shapes import Budget, Context, Frame, Given, Taken, When, Words
@@ -31,8 +31,8 @@ from .who import Agent, Served
 router = APIRouter(tags=["sessions"])
 
 UTTERANCES = 32  # of the conversation before a turn, which is more than any frame looks back by itself
-SessionId = Annotated[str, Path(description="The conversation, by your own id.", max_length=reported.ID_CHARACTERS)]
-TurnId = Annotated[str, Path(description="The turn, as `turn` of its beginning named it.", max_length=reported.ID_CHARACTERS)]
+SessionId = Annotated[str, paths.WHOLE, Path(description="The conversation, by your own id.", max_length=reported.ID_CHARACTERS)]
+TurnId = Annotated[str, paths.WHOLE, Path(description="The turn, as `turn` of its beginning named it.", max_length=reported.ID_CHARACTERS)]
 
 
 class Turn(Taken):

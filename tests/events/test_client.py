@@ -61,6 +61,13 @@ async def published(redis: Redis, stream: str) -> list[dict[str, Any]]:
     return [json.loads(fields[b"data"]) for _, fields in await redis.xrange(stream)]
 
 
+async def test_a_conversation_has_any_id_its_caller_gives_it(memory: Client) -> None:
+    for session, turn in (("..", "."), ("a/turns/b", "c?d")):
+        begun = await memory.begin(session, "How does Mara take her coffee?", turn=turn)
+        assert (await memory.result(begun, "Black.")).turn == turn
+        assert (await memory.end(session)).session_id == session
+
+
 async def test_a_conversation_from_its_first_turn_to_its_end(memory: Client, hands: Hands, database: Database) -> None:
     fact = a_fact(agent_id=MINE, content="Maria drinks green tea in the morning", provenance="user_stated")
     async with database.write([MINE]) as db:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from redis.asyncio import Redis
@@ -13,7 +14,7 @@ from redis.asyncio import Redis
 import events
 from nous import embedded
 from nous.settings import Settings
-from store import censors, decisions, facts, mentions, usage
+from store import censors, decisions, facts, mentions, sessions, usage
 from store.database import Database
 from store.outbox import unpublished
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, an_id
@@ -42,6 +43,11 @@ async def keep(database: Database, *rows: facts.Fact) -> None:
 
 async def published(redis: Redis, stream: str) -> list[dict[str, Any]]:
     return [json.loads(fields[b"data"]) for _, fields in await redis.xrange(stream)]
+
+
+def in_path(one: str) -> str:
+    """As docs/api.md says."""
+    return quote(one, safe="").replace(".", "%2E")
 
 
 # ── events ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,6 +114,21 @@ async def test_what_became_of_an_event_is_told_once_all_workers_are_through_with
     seen = await waiting
     assert (seen["is_settled"], seen["events"], seen["waiting_for"]) == (True, ["fact_learned"], [])
     assert [(one["worker"], one["outcome"]) for one in seen["endings"]] == [("deduplicator", "stored")]
+
+
+@pytest.mark.parametrize("event_id", ["a/b", "a%2Fb", "/", "../..", "..", "100 %?#ü"])
+async def test_an_event_is_reached_by_its_id_whatever_characters_it_has(api: Api, hands: Hands, event_id: str) -> None:
+    one = {"event": "fact_learned", "data": {"content": "Maria likes tea", "event_id": event_id}}
+    await api.post("/v1/events", {"events": [one]}, 202)
+    await hands.settle(STREAMS)
+    assert (await api.get(f"/v1/events/{in_path(event_id)}"))["event_id"] == event_id
+
+
+async def test_an_event_id_may_have_its_slashes_as_they_are(api: Api, hands: Hands) -> None:
+    one = {"event": "fact_learned", "data": {"content": "Maria likes tea", "event_id": "a/b"}}
+    await api.post("/v1/events", {"events": [one]}, 202)
+    await hands.settle(STREAMS)
+    assert (await api.get("/v1/events/a/b"))["event_id"] == "a/b"
 
 
 async def test_an_event_that_only_the_archive_has_says_whom_it_waits_for(api: Api, hands: Hands) -> None:
@@ -204,6 +225,22 @@ async def test_a_session_ends_and_says_what_became_of_it(api: Api, redis: Redis)
     assert event["episode_id"] == closed["episode_id"]
     assert (await api.post("/v1/sessions/chat/end", {}))["became"] == "ended_before"
     await api.post("/v1/sessions/never/end", {}, 404)
+
+
+@pytest.mark.parametrize(("session", "turn"), [("a/turns/b", "c"), ("a", "b/turns/c"), ("a%2Fb", "%"), ("..", "."), ("é ?#", "1/result")])
+async def test_a_conversation_is_reached_by_its_ids_whatever_characters_they_have(
+    api: Api, database: Database, session: str, turn: str
+) -> None:
+    begun = await api.post(f"/v1/sessions/{in_path(session)}/turns", {"user": "Which database shall we take?", "turn": turn})
+    assert (begun["session_id"], begun["turn"]) == (session, turn)
+    ended = await api.post(f"/v1/sessions/{in_path(session)}/turns/{in_path(turn)}/result", {"assistant": "Postgres."})
+    assert (ended["session_id"], ended["turn"], ended["turn_count"]) == (session, turn, 1)
+    assert (await api.post(f"/v1/sessions/{in_path(session)}/end", {}))["session_id"] == session
+    async with database.read([MINE]) as db:
+        kept = await sessions.latest(db, MINE, session)
+        assert kept is not None
+        said = await sessions.turns(db, MINE, kept.session_key, last=10)
+    assert [one.turn_id for one in said] == [turn, turn]
 
 
 async def test_an_answer_to_a_turn_nobody_began_is_kept_all_the_same(api: Api) -> None:
