@@ -110,13 +110,19 @@ async def take(
     Harmless to send again: an event has one effect for each event_id, and one without gets one that follows from what it says. Where that
     would count as new each time (censor_triggered, procedure_used) send an event_id, or an Idempotency-Key for the batch.
     """
-    made = [_prepared(one, agent, _key(idempotency_key, agent, at)) for at, one in enumerate(batch.events)]
+    reports = await taken(batch, agent, service, key=idempotency_key)
+    if reports.rejected and not reports.taken:
+        first = reports.events[0].reason
+        return problem(422, f"none of {reports.rejected} events could be taken; the first: {first}", more=reports.model_dump(mode="json"))
+    return reports
+
+
+async def taken(batch: Batch, agent: str, service: Service, *, key: str | None = None) -> Reports:
+    """Publish what does of a batch of this agent's, and say of each event how it fared. Raises Outage."""
+    made = [_prepared(one, agent, _key(key, agent, at)) for at, one in enumerate(batch.events)]
     fit = [one for one in made if isinstance(one, Prepared)]
     await _published(service, agent, fit)
-    reports = Reports(taken=len(fit), rejected=len(made) - len(fit), events=tuple(_report(at, one) for at, one in enumerate(made)))
-    if made and not fit:
-        return problem(422, f"none of {len(made)} events could be taken; the first: {made[0]}", more=reports.model_dump(mode="json"))
-    return reports
+    return Reports(taken=len(fit), rejected=len(made) - len(fit), events=tuple(_report(at, one) for at, one in enumerate(made)))
 
 
 def _prepared(sent: Sent, agent: str, key: str | None) -> Prepared | str:

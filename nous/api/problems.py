@@ -6,9 +6,13 @@
 The same words for what another agent has and for what nobody has.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -18,6 +22,7 @@ from nous.errors import Contended, Misconfigured, Outage, UserMistake
 MEDIA_TYPE = "application/problem+json"
 OUTAGE_RETRY_S = 5
 CONTENDED_RETRY_S = 1
+UNEXPECTED = "nobody expected this"
 SHOWN = 3  # of what does not do, in one sentence
 TITLES = {
     400: "Not understood",
@@ -56,10 +61,32 @@ def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, 
     return JSONResponse({**said, **(more or {})}, status, headers, MEDIA_TYPE)
 
 
+def told(error: Exception) -> str:
+    """What went wrong, in one sentence. What to do is said by a mistake itself; of anything else it depends on who hears of it."""
+    match error:
+        case HTTPException():
+            return str(error.detail)
+        case ValidationError() | RequestValidationError():
+            return _each(error.errors())
+        case UserMistake() | Outage() | Contended():
+            return str(error)
+        case Misconfigured():
+            return "this server is not set up to do that"
+        case _:
+            return UNEXPECTED
+
+
+def _each(errors: Sequence[Any]) -> str:
+    """What does not do of what was sent, field by field, as far as one sentence goes."""
+    wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors]
+    more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    return "; ".join(wrong[:SHOWN]) + more
+
+
 def added_to(app: FastAPI) -> None:
     """Have the application answer so, whatever goes wrong."""
     app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(RequestValidationError, _mistaken)
     app.add_exception_handler(UserMistake, _mistaken)
     app.add_exception_handler(Outage, _away)
     app.add_exception_handler(Contended, _contended)
@@ -70,33 +97,26 @@ def added_to(app: FastAPI) -> None:
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for those
     headers = dict(error.headers) if error.headers else None
-    return problem(error.status_code, str(error.detail), headers=headers, more=getattr(error, "more", None))
-
-
-async def _not_valid(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - it is registered for those
-    wrong = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()]
-    more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    return problem(422, "; ".join(wrong[:SHOWN]) + more)
+    return problem(error.status_code, told(error), headers=headers, more=getattr(error, "more", None))
 
 
 async def _mistaken(_request: Request, error: Exception) -> Response:
-    return problem(422, str(error))
+    return problem(422, told(error))
 
 
 async def _away(_request: Request, error: Exception) -> Response:
-    return problem(503, f"{error}; nothing was lost, try again", headers={"Retry-After": str(OUTAGE_RETRY_S)})
+    return problem(503, f"{told(error)}; nothing was lost, try again", headers={"Retry-After": str(OUTAGE_RETRY_S)})
 
 
 async def _contended(_request: Request, error: Exception) -> Response:
-    return problem(503, f"{error}; try again", headers={"Retry-After": str(CONTENDED_RETRY_S)})
+    return problem(503, f"{told(error)}; try again", headers={"Retry-After": str(CONTENDED_RETRY_S)})
 
 
 async def _misconfigured(_request: Request, error: Exception) -> Response:
     log.error("request.misconfigured", reason=str(error), next="whoever runs this server has to mend it")
-    return problem(500, "this server is not set up to do that; whoever runs it finds the reason in its log")
+    return problem(500, f"{told(error)}; whoever runs it finds the reason in its log")
 
 
 async def _surprised(request: Request, error: Exception) -> Response:
     log.error("request.failed", method=request.method, path=request.url.path, error=type(error).__name__, next="please report it")
-    return problem(500, "nobody expected this; whoever runs this server finds it in its log")
+    return problem(500, f"{UNEXPECTED}; whoever runs this server finds it in its log")

@@ -1,6 +1,6 @@
 """The tools: what each takes, what it does over the routes of the HTTP API, and what a model reads of it.
 
-    learn_fact        record_decision  ─▶ events.take        published, and recallable within moments
+    learn_fact        record_decision  ─▶ events.taken       published, and recallable within moments
     recall                             ─▶ recalling.recall   the context, in its fence
     expand            why              ─▶ memories.*         one memory in full, and how it came to be so
 
@@ -14,7 +14,6 @@ from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, Field, StringConstraints
-from starlette.responses import Response
 
 from events import DecisionRecorded, Event, FactLearned, MemoryKind, Provenance, Stakes
 from nous import clock, ids
@@ -181,9 +180,7 @@ async def _published(service: Service, agent: str, kind: type[Event], said: Take
     """What was made for it. Each call is an event of its own: the same said again on another day is heard again."""
     fields = {**said.model_dump(mode="json", exclude_none=True), **more}
     sent = events.Sent(event=kind.stream, data={**fields, "event_id": str(ids.new()), "occurred_at": clock.now().isoformat()})
-    answer = await events.take(events.Batch(events=(sent,)), agent, service)
-    reports = events.Reports.model_validate_json(bytes(answer.body)) if isinstance(answer, Response) else answer
-    (report,) = reports.events
+    (report,) = (await events.taken(events.Batch(events=(sent,)), agent, service)).events
     if report.status == "rejected":
         raise UserMistake(report.reason or f"{kind.stream} was rejected")
     return report.made

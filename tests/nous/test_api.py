@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 import events
 from nous import embedded
+from nous.api import events as routes
 from nous.settings import Settings
 from store import censors, decisions, facts, mentions, sessions, usage
 from store.database import Database
@@ -80,6 +81,13 @@ async def test_a_batch_of_which_nothing_does_is_422_and_says_so_of_each(api: Api
     assert told["title"] == "It does not do"
     assert told["events"][0]["status"] == "rejected"
     assert (await api.post("/v1/events", {"events": []}, 202))["events"] == []
+
+
+async def test_whoever_calls_it_as_a_function_is_told_how_each_event_fared_whether_or_not_any_was_taken(api: Api) -> None:
+    for event, status in (("nothing", "rejected"), ("fact_learned", "taken")):
+        batch = routes.Batch(events=(routes.Sent(event=event, data={"content": "Maria likes tea"}),))
+        (report,) = (await routes.taken(batch, MINE, api.service)).events
+        assert report.status == status
 
 
 async def test_an_event_sent_again_has_one_effect_with_an_id_of_its_own_and_without(api: Api, hands: Hands, database: Database) -> None:
