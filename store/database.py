@@ -49,6 +49,7 @@ SWITCH_PATIENCE_MS = 3_000  # for open Writes to end; those that come meanwhile 
 SWITCH_IDLE_MS = 20_000  # a Switch may ask an embedder
 CONNECT_TIMEOUT_S = 10
 POOL_TIMEOUT_S = 30
+WORK_MEMORY = "32MB"  # of a statement's step; with 4 MB the search of an agent of 100,000 facts goes through temporary files
 COMMAND_TIMEOUT_S = STATEMENT_TIMEOUT_MS / 1000 + 5  # a server that fell silent is given up on; a living one cancels the statement before
 
 DRIVER_ERRORS = (DBAPIError, PoolTimeout, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, TimeoutError)
@@ -215,6 +216,7 @@ def engine(url: str, *, pool: int) -> AsyncEngine:
             "server_settings": {
                 "application_name": "nous",
                 "jit": "off",
+                "work_mem": WORK_MEMORY,
                 "lock_timeout": str(LOCK_TIMEOUT_MS),
                 "statement_timeout": str(STATEMENT_TIMEOUT_MS),
                 "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_TIMEOUT_MS),

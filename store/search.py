@@ -191,34 +191,40 @@ def _query(of: _Source, embedder: Registered, *, has_vector: bool, has_past: boo
 
     How rare a term and how long a memory is, is counted over all of the agent's, whatever time the question is about: a score then
     does not depend on the time range. Scores are rounded where they order, so that the order does not depend on how a sum was made.
+
+    Everything of the agent is read once. What is kept of it is small (words only of what says any of the question's), and the few that are
+    found are looked up by their key, which the planner would not do: it cannot know how few they are.
     """
     near = f"LEFT JOIN {of.vectors.format(table=embedder.table)}" if has_vector else ""
     distance = "v.vector <=> CAST(:vector AS halfvec)" if has_vector else "CAST(NULL AS float)"
     length = f"{1 - LENGTH_WEIGHT} + {LENGTH_WEIGHT} * hit.word_count / size.mean_count"
     return f"""
 WITH known AS MATERIALIZED (
-    SELECT m.{of.id} AS id, m.words, m.word_count, {distance} AS distance,
+    SELECT m.{of.id} AS id, m.word_count, CASE WHEN m.words @@ CAST(:query AS tsquery) THEN m.words END AS said, {distance} AS distance,
         (CAST(:since AS timestamptz) IS NULL OR m.{of.at} >= :since) AND (CAST(:until AS timestamptz) IS NULL OR m.{of.at} <= :until)
         AS is_wanted
     FROM {of.table} m {near} WHERE m.agent_id = :agent AND {of.were if has_past else of.true}),
 size AS (SELECT CAST(count(*) AS float) AS memories, CAST(greatest(avg(word_count), 1) AS float) AS mean_count FROM known),
 asked AS MATERIALIZED (SELECT term, CAST(quote_literal(term) AS tsquery) AS query FROM unnest(CAST(:terms AS text[])) AS q(term)),
+saying AS MATERIALIZED (SELECT id, word_count, said, is_wanted FROM known WHERE said IS NOT NULL),
 hit AS MATERIALIZED (
-    SELECT k.id, k.word_count, k.is_wanted, asked.term, CASE WHEN k.word_count = length(k.words) THEN 1
-        ELSE (SELECT cardinality(t.positions) FROM unnest(k.words) t WHERE t.lexeme = asked.term) END AS times
-    FROM known k JOIN asked ON k.words @@ asked.query WHERE k.words @@ CAST(:query AS tsquery)),
+    SELECT k.id, k.word_count, k.is_wanted, asked.term, CASE WHEN k.word_count = length(k.said) THEN 1
+        ELSE (SELECT cardinality(t.positions) FROM unnest(k.said) t WHERE t.lexeme = asked.term) END AS times
+    FROM saying k JOIN asked ON k.said @@ asked.query),
 rare AS (
     SELECT term, ln(1 + (min(size.memories) - count(*) + CAST(0.5 AS float)) / (count(*) + CAST(0.5 AS float))) AS rarity
     FROM hit CROSS JOIN size GROUP BY term),
 worded AS (
     SELECT hit.id, sum(rarity * hit.times * {SATURATION + 1} / (hit.times + {SATURATION} * ({length}))) AS score
     FROM hit JOIN rare USING (term) CROSS JOIN size WHERE hit.is_wanted GROUP BY hit.id),
+scored AS MATERIALIZED (SELECT k.id, k.distance, w.score FROM known k LEFT JOIN worded w USING (id) WHERE k.is_wanted),
 best AS (
-    (SELECT id FROM known WHERE is_wanted AND distance IS NOT NULL ORDER BY distance, id LIMIT :pool)
-    UNION (SELECT id FROM worded ORDER BY round(score * 1e6) DESC, id LIMIT :pool))
-SELECT m.{of.id} AS memory_id, m.{of.at} AS at, 1 - k.distance AS similarity, coalesce(round(w.score * 1e6) / 1e6, 0) AS words, {of.shown}
-FROM best JOIN known k USING (id) LEFT JOIN worded w USING (id) JOIN {of.table} m ON m.agent_id = :agent AND m.{of.id} = best.id
-ORDER BY k.distance NULLS LAST, words DESC, memory_id"""
+    (SELECT id, distance, score FROM scored WHERE distance IS NOT NULL ORDER BY distance, id LIMIT :pool)
+    UNION (SELECT id, distance, score FROM scored WHERE score IS NOT NULL ORDER BY round(score * 1e6) DESC, id LIMIT :pool))
+SELECT m.{of.id} AS memory_id, m.{of.at} AS at, 1 - best.distance AS similarity, coalesce(round(best.score * 1e6) / 1e6, 0) AS words,
+    {of.shown}
+FROM best CROSS JOIN LATERAL (SELECT * FROM {of.table} t WHERE t.agent_id = :agent AND t.{of.id} = best.id OFFSET 0) m
+ORDER BY best.distance NULLS LAST, words DESC, memory_id"""
 
 
 _OF_EPISODE = re.compile("episode:([0-9a-f-]{36})")
