@@ -24,6 +24,7 @@ from nous.terms import terms
 from nous.text import content_hash
 from providers import Embedder
 from providers.offline import OfflineMind
+from recall.intent import signals
 from recall.ranking import Weights, certainty, rank
 from recall.remembering import Tools, remember
 from recall.tokens import counted
@@ -45,7 +46,9 @@ NOW = datetime(2024, 1, 1, tzinfo=UTC)
 EVERYTHING = 100_000
 OVER: dict[str, tuple[Kind, ...]] = {"facts": ("fact",), "turns": ("passage",), "both": ("fact", "passage")}
 COSINE, BM25, SERVED = "cosine alone", "BM25 alone", "served"
-ORDERS = (COSINE, BM25, SERVED)
+TOPIC = "served, topic words alone"  # instead of the whole question
+ALONE = (COSINE, BM25)
+ORDERS = (*ALONE, SERVED, TOPIC)
 AROUND_A_MEMORY = 12  # tokens that an id, an age and a name take beside its words
 
 Key = tuple[Kind, UUID]
@@ -104,7 +107,7 @@ def report(measured: Sequence[Recalled], console: Console, *, curves: bool) -> N
         console.print(table)
         for served in (row for row in one.rows if row.order == SERVED):
             low, high = interval(served.values["recall@10"], served.questions)
-            margin = served.margin([row for row in one.rows if row.over == served.over and row.order != SERVED])
+            margin = served.margin([row for row in one.rows if row.over == served.over and row.order in ALONE])
             console.print(
                 f"{served.over}: recall@10 of {served.questions} questions, at 95 % between {low:.3f} and {high:.3f};"
                 f" above the better of the others by at least {margin:+.3f}"
@@ -151,7 +154,7 @@ class Put:
 
 
 async def _measured(chosen: Embedder, conversations: Sequence[Conversation]) -> Recalled:
-    texts = [text for one in conversations for text in one.texts]
+    texts = [text for one in conversations for text in (*one.texts, *map(_topic, one.questions))]
     async with _filled(chosen, texts, conversations) as (made, known):
         put: dict[tuple[str, str], list[Put]] = {}
         for one in conversations:
@@ -205,22 +208,28 @@ async def _remembered(made: Kit, one: Conversation) -> dict[Key, Memory]:
 
 async def _asked(made: Kit, agent: str, question: Question, kinds: Sequence[Kind], known: dict[Key, Memory]) -> dict[str, Put]:
     """The orders of what is found for a question; by one score alone everything is in its order, not the best fifty."""
-    said = terms(question.words)
-    vector = (await made.embedder.embed([question.words]))[0]
+    words = _topic(question)
+    said, topic = terms(question.words), terms(words)
+    vector, of_topic = await made.embedder.embed([question.words, words])
     async with made.database.read([agent]) as db:
         everything = await search(db, agent, kinds, vector=vector, embedder=made.registered, terms=said, pool=EVERYTHING)
         found = await search(db, agent, kinds, vector=vector, embedder=made.registered, terms=said)
+        by_topic = await search(db, agent, kinds, vector=of_topic, embedder=made.registered, terms=topic)
     able = sum(bool(known[one.kind, one.memory_id].turns & question.evidence) for one in everything)
 
     def by(score: Callable[[Found], float]) -> Put:
         ordered = sorted(everything, key=lambda one: -score(one))
         return Put(question, [_shown(one, known) for one in ordered], able, score(ordered[0]))
 
-    ranked = rank(found, weights=Weights(), recency=0.0, boosts={}, now=NOW, terms=len(set(said)))
+    def ranked(some: Sequence[Found], searched: Sequence[str]) -> Put:
+        order = rank(some, weights=Weights(), recency=0.0, boosts={}, now=NOW, terms=len(set(searched)))
+        return Put(question, [_shown(one.found, known) for one in order], able, certainty(order) or 0.0)
+
     return {
         COSINE: by(lambda one: one.similarity or 0.0),
         BM25: by(lambda one: one.words + 1e-6 * (one.similarity or 0.0)),  # what says none of the words comes in the order of the other
-        SERVED: Put(question, [_shown(one.found, known) for one in ranked], able, certainty(ranked) or 0.0),
+        SERVED: ranked(found, said),
+        TOPIC: ranked(by_topic, topic),
     }
 
 
@@ -243,6 +252,11 @@ async def _told(made: Kit, chosen: Embedder, conversations: Sequence[Conversatio
     finally:
         await chosen.close()
     return {most: sum(shares) / len(shares) for most, shares in told.items()}
+
+
+def _topic(question: Question) -> str:
+    """The topic words of a question, or all of them where it has none."""
+    return " ".join(signals(question.words, frame="question").keywords) or question.words
 
 
 def _row(embedder: str, over: str, order: str, put: Sequence[Put]) -> Row:
