@@ -108,16 +108,22 @@ def _faded(age: timedelta) -> float:
 _NAMES = many.columns(Usage)
 _COLUMNS = ", ".join(f"u.{name}" for name in _NAMES)
 _PUT = text(many.upserting("heart.memory_usage", _NAMES, key=("agent_id", "kind", "memory_id")))
+_BY_ITS_KEY = (
+    "SELECT * FROM heart.memory_usage one WHERE one.agent_id = {agent} AND one.kind = {of}.kind AND one.memory_id = {of}.id OFFSET 0"
+)
+"""One row, looked up whatever the planner knows: as a join, 160 rows of 1,000 took 84 ms until the table was analysed, so 1 ms."""
+
 _BY_KEY = text(
     f"SELECT {_COLUMNS} FROM unnest(CAST(:agents AS text[]), CAST(:kinds AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, kind, id)"
-    " JOIN heart.memory_usage u ON u.agent_id = q.agent_id AND u.kind = q.kind AND u.memory_id = q.id"
+    f" CROSS JOIN LATERAL ({_BY_ITS_KEY.format(agent='q.agent_id', of='q')}) u"
 )
 _OF = text(
     "WITH q AS MATERIALIZED (SELECT * FROM unnest(CAST(:kinds AS text[]), CAST(:ids AS uuid[])) AS q(kind, id)),"
     " parts AS (SELECT kind, id, id AS whole FROM q UNION ALL SELECT 'fact', f.fact_id, q.id FROM q"
-    "  JOIN heart.facts f ON q.kind = 'fact' AND f.agent_id = :agent AND f.merged_into = q.id)"
+    "  CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = :agent AND one.merged_into = q.id OFFSET 0) f"
+    "  WHERE q.kind = 'fact')"
     f" SELECT {_COLUMNS}, parts.whole FROM parts"
-    " JOIN heart.memory_usage u ON u.agent_id = :agent AND u.kind = parts.kind AND u.memory_id = parts.id"
+    f" CROSS JOIN LATERAL ({_BY_ITS_KEY.format(agent=':agent', of='parts')}) u"
     " ORDER BY parts.whole, u.memory_id"
 )
 _NOUNS = {

@@ -4,6 +4,7 @@
                                                    each question new to the process, then the same again, whose vectors it has kept
     the same in this process   ─▶ what the milliseconds go into, step by step
     recall_counter             ─▶ what counting use costs: events a second, and what publishing adds to an answer
+    the same store once more, in a Postgres that has room for it (ROOM): recall, and its steps
 
 "Without the embedding" is the same question asked again: everything but the embedding is done as before, the search by cosine too, which an
 embedder that is away, or one that costs nothing, would change.
@@ -17,8 +18,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,7 @@ from events import MemoryRecalled, RecalledMemory, derived, encode
 from nous import clock, ids, log
 from nous.api import telling
 from nous.api.service import Service, opened
+from nous.embedded import postgres
 from nous.settings import Settings
 from nous.terms import terms
 from providers import embedder
@@ -46,7 +48,7 @@ from store.search import search
 from workers.runtime import streams
 
 from . import client, filled
-from .beside import measured
+from .beside import Stretch, measured
 from .consumers import WORK, consuming
 from .sentences import sentences
 from .stand import LOOK_EVERY_S, TOO_LONG_S, Stand, standing
@@ -63,6 +65,11 @@ COUNTED_EVENTS = 10_000
 COUNTED_MEMORIES = 8  # of each
 COUNTED_OF = 1_000  # facts of the agent
 COUNTER = "recall_counter"
+ROOM = "2GB"  # of shared buffers, for a table of a million facts
+LARGE = 10_000  # facts of an agent, from which on it is asked there too
+
+Begin = Callable[[str, int], Callable[[int], None]]
+Ask = Callable[..., client.Waits]
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,7 @@ class Cell:
     p99: float
     per_s: float
     others: float
+    room: str
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,7 @@ class Steps:
     """What recall for an agent of so many facts goes through: the median of each step, in milliseconds, one question at a time."""
 
     facts: int
+    room: str
     steps: dict[str, float]
     hits: float
 
@@ -130,25 +139,47 @@ def main(arguments: list[str]) -> int:
 
 async def _all(rows: int) -> All:
     sizes = [size for size in SIZES if size <= rows // 2]
-    with tempfile.TemporaryDirectory(prefix="nous-recalls-") as folder:
-        async with standing(Path(folder) / "home") as stand:
-            settings = Settings()
+    settings, asked = Settings(), _questions()
+    with tempfile.TemporaryDirectory(prefix="nous-recalls-") as folder, _progress() as begin:
+        home = Path(folder) / "home"
+        async with standing(home) as stand:
             chosen = embedder(settings)
             url = await stand.database(chosen)
-            with _progress() as begin:
-                started = time.perf_counter()
-                await chosen.open()
-                await filled.fill(url, chosen, sizes, rows, begin("facts", rows))
-                await chosen.close()
-                fill_s = time.perf_counter() - started
-                asked = _questions()
-                with client.served(url, stand.stack.redis_url) as (address, _):
-                    cells = await _cells(address, sizes, asked, begin("requests", len(sizes) * len(CLIENTS) * 4 * REQUESTS))
-                async with opened(settings, url, stand.stack.redis_url, is_open=True) as service:
-                    await service.recall.embedder.open()
-                    steps = [await _steps(service, size, list(islice(asked, STEPS))) for size in sizes]
-                    counting = await _counting(stand, url, service, sizes[-1], list(islice(asked, STEPS)))
-            return All(rows, fill_s, cells, steps, counting)
+            started = time.perf_counter()
+            await chosen.open()
+            await filled.fill(url, chosen, sizes, rows, begin("facts", rows))
+            await chosen.close()
+            fill_s = time.perf_counter() - started
+            cells = await _cells(stand, url, sizes, asked, (client.recalls, client.turns), begin, postgres.SETTINGS["shared_buffers"])
+            async with _service(stand, url, settings) as service:
+                steps = [await _steps(service, size, list(islice(asked, STEPS)), postgres.SETTINGS["shared_buffers"]) for size in sizes]
+                counting = await _counting(stand, url, service, sizes[-1], list(islice(asked, STEPS)))
+        large = [size for size in sizes if size >= LARGE]
+        with _room(ROOM):
+            async with standing(home) as stand:
+                url = f"{stand.stack.database_url.rpartition('/')[0]}/{url.rpartition('/')[2]}"
+                cells += await _cells(stand, url, large, asked, (client.recalls,), begin, ROOM)
+                async with _service(stand, url, settings) as service:
+                    steps += [await _steps(service, size, list(islice(asked, STEPS)), ROOM) for size in large]
+        return All(rows, fill_s, cells, steps, counting)
+
+
+@contextmanager
+def _room(buffers: str) -> Iterator[None]:
+    """Postgres started within the block has so much memory of its own for pages, as a server that is not embedded has."""
+    before = postgres.SETTINGS["shared_buffers"]
+    postgres.SETTINGS["shared_buffers"] = buffers
+    try:
+        yield
+    finally:
+        postgres.SETTINGS["shared_buffers"] = before
+
+
+@asynccontextmanager
+async def _service(stand: Stand, url: str, settings: Settings) -> AsyncIterator[Service]:
+    async with opened(settings, url, stand.stack.redis_url, is_open=True) as service:
+        await service.recall.embedder.open()
+        yield service
 
 
 def _questions() -> Iterator[str]:
@@ -162,27 +193,32 @@ def _questions() -> Iterator[str]:
 # ── over HTTP ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _cells(address: str, sizes: Sequence[int], asked: Iterator[str], advance: Callable[[int], None]) -> list[Cell]:
-    cells: list[Cell] = []
-    await _embedder_is_there(address, asked)
-    for size in sizes:
-        agent = filled.agent(size)
-        await asyncio.to_thread(client.recalls, address, agent, list(islice(asked, WARM)), clients=1, within_s=WITHIN_S)
-        for clients in CLIENTS:
-            for ask in (client.recalls, client.turns):
-                words = list(islice(asked, REQUESTS))
-                for embedding in (NEW, KEPT):
-                    with measured() as stretch:
-                        waits = await asyncio.to_thread(ask, address, agent, words, clients=clients, within_s=WITHIN_S)
-                    if waits.doubts:
-                        raise RuntimeError(f"recall went without: {', '.join(waits.doubts)}; nothing was measured")
-                    words = words[: max(map(len, waits.by_route.values()))]  # those that the process has the vectors of
-                    cells += [
-                        _cell(size, route, clients, embedding, some, stretch.seconds, stretch.others)
-                        for route, some in waits.by_route.items()
-                    ]
-                    advance(REQUESTS)
-    return cells
+async def _cells(
+    stand: Stand, url: str, sizes: Sequence[int], asked: Iterator[str], routes: Sequence[Ask], begin: Begin, room: str
+) -> list[Cell]:
+    advance = begin(f"requests, {room}", len(sizes) * len(CLIENTS) * len(routes) * 2 * REQUESTS)
+    with client.served(url, stand.stack.redis_url) as (address, _):
+        await _embedder_is_there(address, asked)
+        return [cell for size in sizes async for cell in _cells_of(address, size, asked, routes, advance, room)]
+
+
+async def _cells_of(
+    address: str, size: int, asked: Iterator[str], routes: Sequence[Ask], advance: Callable[[int], None], room: str
+) -> AsyncIterator[Cell]:
+    agent = filled.agent(size)
+    await asyncio.to_thread(client.recalls, address, agent, list(islice(asked, WARM)), clients=1, within_s=WITHIN_S)
+    for clients in CLIENTS:
+        for ask in routes:
+            words = list(islice(asked, REQUESTS))
+            for embedding in (NEW, KEPT):
+                with measured() as stretch:
+                    waits = await asyncio.to_thread(ask, address, agent, words, clients=clients, within_s=WITHIN_S)
+                if waits.doubts:
+                    raise RuntimeError(f"recall went without: {', '.join(waits.doubts)}; nothing was measured")
+                words = words[: max(map(len, waits.by_route.values()))]  # those that the process has the vectors of
+                for route, some in waits.by_route.items():
+                    yield _cell(size, route, clients, embedding, some, stretch, room)
+                advance(REQUESTS)
 
 
 async def _embedder_is_there(address: str, asked: Iterator[str]) -> None:
@@ -191,9 +227,9 @@ async def _embedder_is_there(address: str, asked: Iterator[str]) -> None:
             await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _cell(facts: int, route: str, clients: int, embedding: str, waits: Sequence[float], seconds: float, others: float) -> Cell:
+def _cell(facts: int, route: str, clients: int, embedding: str, waits: Sequence[float], stretch: Stretch, room: str) -> Cell:
     p50, p95, p99 = (_quantile(waits, share) for share in (0.5, 0.95, 0.99))
-    return Cell(facts, route, clients, embedding, len(waits), p50, p95, p99, len(waits) / seconds, others)
+    return Cell(facts, route, clients, embedding, len(waits), p50, p95, p99, len(waits) / stretch.seconds, stretch.others, room)
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
@@ -205,7 +241,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
 # ── step by step ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _steps(service: Service, size: int, questions: Sequence[str]) -> Steps:
+async def _steps(service: Service, size: int, questions: Sequence[str], room: str) -> Steps:
     """The steps of recall.remembering, and the parts of its look at the store by themselves."""
     tools, agent, waits = service.recall, filled.agent(size), _Waits()
     hits = []
@@ -233,7 +269,7 @@ async def _steps(service: Service, size: int, questions: Sequence[str]) -> Steps
         with waits.of("keep a turn (not in a recall)"):
             await sessions.start_turn(service.sessions, agent, str(ids.new()), question)
         hits.append(sum(one.words > 0 for one in found))
-    return Steps(size, waits.medians(), statistics.mean(hits))
+    return Steps(size, room, waits.medians(), statistics.mean(hits))
 
 
 class _Waits:
@@ -331,9 +367,9 @@ def _tables(found: All) -> list[Table]:
         header_style="bold",
     )
     for one in found.cells:
-        figures = (f"{one.p50:.1f}", f"{one.p95:.1f}", f"{one.p99:.1f}", f"{one.per_s:.0f}", f"{one.others:.1f}")
+        figures = (f"{one.p50:.1f}", f"{one.p95:.1f}", f"{one.p99:.1f}", f"{one.per_s:.0f}", f"{one.others:.1f}", one.room)
         times.add_row(f"{one.facts:,}", one.route, str(one.clients), one.embedding, str(one.requests), *figures)
-    steps = Table("step, ms (median)", *(f"{one.facts:,}" for one in found.steps), box=None, header_style="bold")
+    steps = Table("step, ms (median)", *(f"{one.facts:,} ({one.room})" for one in found.steps), box=None, header_style="bold")
     for name in found.steps[0].steps:
         steps.add_row(name, *(f"{one.steps[name]:.1f}" for one in found.steps))
     steps.add_row("found that say a word of it", *(f"{one.hits:.0f}" for one in found.steps))
@@ -346,7 +382,7 @@ def _tables(found: All) -> list[Table]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int], Callable[[int], None]]]:
+def _progress() -> Iterator[Begin]:
     """A bar for each of what is under way."""
     with Progress(console=Console(stderr=True)) as bars:
 
