@@ -356,6 +356,27 @@ def workers(is_json: Json = False) -> None:
 
 
 @app.command(rich_help_panel=SEE)
+def recall(
+    question: Annotated[str, typer.Argument(help="The question, or the turn, as it would be said.", show_default=False)],
+    agent: Annotated[str, typer.Option("--agent", help="Whose memory is asked.", show_default=False)],
+    frame: Annotated[str | None, typer.Option("--frame", help="conversation, question, task, decision, creative or debug.")] = None,
+    budget: Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Most tokens; the frame's own when absent.")] = None,
+    kinds: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind of memory; may be given again.")] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was true then.")] = None,
+    explains: Annotated[bool, typer.Option("--explain", help="Every factor, and what dropped what was found and not told.")] = False,
+    is_json: Json = False,
+) -> None:
+    """What an agent is told of a question; nothing is counted by looking."""
+    from .moments import typed
+    from .place import settings
+    from .recall import Wanted
+    from .recall import recall as print_recalled
+
+    wanted = Wanted(agent, question, frame, budget, kinds or None, typed("--as-of", as_of), explains)
+    asyncio.run(print_recalled(settings(), wanted, is_json=is_json))
+
+
+@app.command(rich_help_panel=SEE)
 def facts(
     agent: Agent = None,
     with_inactive: Annotated[

@@ -1,0 +1,93 @@
+"""`nous recall`: what an agent is told of a question, as it is told, and with --explain why that and not something else.
+
+A look, not a use: nothing is counted, and no censor fires.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+import providers
+from nous import ids
+from nous.api import shapes
+from nous.settings import Settings
+from nous.stories.words import visible
+from recall.remembering import Remembered, Tools, remember
+from store import embedders
+
+from . import place, screen
+
+SHOWN = 20
+"""Candidates that --explain tells on a terminal; --json tells all of them."""
+
+NUMBERS = ("score", "relevance", "cosine", "words")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked, for whom, and how it is to be answered; the plan's own where it is None."""
+
+    agent: str
+    question: str
+    frame: str | None = None
+    budget: int | None = None
+    kinds: Sequence[str] | None = None
+    as_of: datetime | None = None
+    explain: bool = False
+
+
+async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
+    """Print what is remembered. Raises UserMistake for what cannot be meant."""
+    embedder, mind = providers.embedder(settings), providers.mind(settings)
+    async with place.database(settings) as database:
+        async with database.read(()) as db:
+            embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
+        try:
+            remembered = await remember(
+                Tools(database, embedder, settings, mind),
+                wanted.agent,
+                wanted.question,
+                frame=wanted.frame,
+                budget=wanted.budget,
+                kinds=wanted.kinds,  # type: ignore[arg-type]  # remember says which kinds there are
+                as_of=wanted.as_of,
+                explain=wanted.explain,
+                otherwise="question",
+            )
+        finally:
+            await mind.close()
+            await embedder.close()
+    if is_json:
+        told = shapes.Context(**shapes.told(ids.new(), remembered)).model_dump(mode="json")
+        del told["recall_id"]  # of a recall that is counted
+        screen.emit(told)
+        return
+    _print(remembered)
+
+
+def _print(remembered: Remembered) -> None:
+    console = screen.out(piped_width=screen.PROSE_WIDTH)
+    console.print(Text("\n".join(map(visible, remembered.text.split("\n")))) if remembered.text else "Nothing bears on it.")
+    if remembered.explained:
+        console.print()
+        _print_candidates(remembered.explained)
+    count = len(remembered.memories)
+    summary = f"{count} {'memory' if count == 1 else 'memories'}, {screen.plural(remembered.tokens, 'token')}, frame {remembered.frame}"
+    screen.err().print(f"{summary}; {remembered.degraded}" if remembered.degraded else summary, style="dim", highlight=False)
+
+
+def _print_candidates(explained: Any) -> None:
+    made = screen.table(
+        "score", "relevance", "cosine", "words", "factors", "kind", "memory", "became", right=("score", "relevance", "cosine", "words")
+    )
+    for one in explained["candidates"][:SHOWN]:
+        factors = ", ".join(f"{name} {value:.2f}" for name, value in one["factors"].items() if value != 1.0)
+        cosine = "" if one["similarity"] is None else f"{one['similarity']:.3f}"
+        numbers = (f"{one['score']:.3f}", f"{one['relevance']:.3f}", cosine, f"{one['words']:.2f}")
+        made.add_row(*numbers, factors, one["kind"], screen.said(one["text"]), screen.said(one["ended"]))
+    screen.print_list(made)
+    if len(explained["candidates"]) > SHOWN:
+        screen.err().print(f"These are the best {SHOWN} of {len(explained['candidates'])}; --json has all.", style="dim")
