@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from events import ReferencedMemory
-from store.served import Served
+from store.served import Named
 
 from .overlap import REFERENCED, drawn_on
 
@@ -21,7 +21,7 @@ _NAMED = re.compile(
 
 
 def referenced(
-    told: Sequence[Served], lines: Mapping[tuple[str, UUID], str], answer: str, *, cited: Iterable[str] = ()
+    told: Sequence[Named], lines: Mapping[tuple[str, UUID], str], answer: str, *, cited: Iterable[str] = ()
 ) -> tuple[ReferencedMemory, ...]:
     """Those of these memories that an answer drew on, in the order they were told. `lines` is what each says; `cited` are ids besides."""
     names = {one.strip().lower() for one in (*_NAMED.findall(answer), *cited)}

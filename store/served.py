@@ -15,7 +15,7 @@ from .database import Read, Write
 
 
 @dataclass(frozen=True)
-class Served:
+class Named:
     """A memory that a turn was told; `handle` is how the text names it."""
 
     kind: str
@@ -28,7 +28,7 @@ class Serving:
     """What one turn was told, by one recall."""
 
     recall_id: UUID
-    memories: tuple[Served, ...]
+    memories: tuple[Named, ...]
 
 
 _LINES: Mapping[str, tuple[str, str, str]] = {
@@ -72,7 +72,7 @@ async def get(db: Read, agent: str, session_id: str, turn_id: str) -> Serving | 
     return _serving(row.served) if row else None
 
 
-async def lines(db: Read, agent: str, memories: Sequence[Served]) -> dict[tuple[str, UUID], str]:
+async def lines(db: Read, agent: str, memories: Sequence[Named]) -> dict[tuple[str, UUID], str]:
     """What each of these memories says in a line; one that is there no more is left out."""
     said: dict[tuple[str, UUID], str] = {}
     for kind, (table, id_, column) in _LINES.items():
@@ -91,4 +91,4 @@ async def _lines(db: Read, agent: str, table: str, id_: str, column: str, wanted
 
 def _serving(kept: Any) -> Serving:
     told = json.loads(kept) if isinstance(kept, str) else kept
-    return Serving(UUID(told["recall_id"]), tuple(Served(one["kind"], UUID(one["id"]), one["handle"]) for one in told["memories"]))
+    return Serving(UUID(told["recall_id"]), tuple(Named(one["kind"], UUID(one["id"]), one["handle"]) for one in told["memories"]))

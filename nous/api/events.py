@@ -32,7 +32,7 @@ from . import paths
 from .problems import nothing, problem
 from .service import Service
 from .shapes import Given, Taken
-from .who import Agent, Served
+from .who import Agent, TheService
 
 router = APIRouter(tags=["events"])
 
@@ -100,7 +100,7 @@ class Standing(Given):
 async def take(
     batch: Batch,
     agent: Agent,
-    service: Served,
+    service: TheService,
     idempotency_key: Annotated[
         str | None, Header(max_length=200, description="For events without an event_id that count as new each time.")
     ] = None,
@@ -166,7 +166,7 @@ async def standing(
     event_id: Annotated[str, paths.WHOLE, Path(max_length=128)],
     request: Request,
     agent: Agent,
-    service: Served,
+    service: TheService,
     wait: Annotated[float, Query(ge=0, le=MOST_WAIT_S, description="Seconds to wait until it is settled.")] = 0,
 ) -> Standing:
     """What became of an event: what each worker made of it. With `wait`, once it is settled, or as it stands after so long.

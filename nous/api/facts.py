@@ -24,7 +24,7 @@ from store.database import Read
 from . import shapes, telling
 from .problems import Problem, nothing
 from .shapes import Given, Taken
-from .who import Agent, Served
+from .who import Agent, TheService
 
 router = APIRouter(tags=["facts"])
 
@@ -62,7 +62,7 @@ class Forgotten(Given):
 
 
 @router.post("/v1/facts/{fact_id}/restore", response_model=Restored)
-async def restore(fact_id: UUID, why: Restore, agent: Agent, service: Served) -> Restored:
+async def restore(fact_id: UUID, why: Restore, agent: Agent, service: TheService) -> Restored:
     """Let a fact that was retired be true again, beside the one that retired it. No mind is asked about these two again."""
     async with service.database.read([agent]) as db:
         meant = await _meant(db, agent, fact_id)
@@ -92,7 +92,7 @@ async def restore(fact_id: UUID, why: Restore, agent: Agent, service: Served) ->
 
 
 @router.post("/v1/facts/{fact_id}/forget", response_model=Forgotten)
-async def forget(fact_id: UUID, why: Forget, agent: Agent, service: Served) -> Forgotten:
+async def forget(fact_id: UUID, why: Forget, agent: Agent, service: TheService) -> Forgotten:
     """Erase a fact with all that it comes from and that comes from it. It does not come back. Said again, it finishes what was begun.
 
     It takes as long as workers take to be through with its events; a client that leaves meanwhile does not stop it.

@@ -21,7 +21,7 @@ from store.database import Read
 from . import shapes
 from .problems import Problem, nothing
 from .shapes import Given
-from .who import Agent, Served
+from .who import Agent, TheService
 
 router = APIRouter(tags=["memories"])
 
@@ -58,7 +58,7 @@ class Explained(Given):
 
 
 @router.get("/v1/memories/{memory_id}", response_model=Kept)
-async def get(memory_id: UUID, agent: Agent, service: Served) -> Kept:
+async def get(memory_id: UUID, agent: Agent, service: TheService) -> Kept:
     """A memory of the agent, of whatever kind."""
     async with service.database.read([agent]) as db:
         return await _kept(db, agent, memory_id)
@@ -68,7 +68,7 @@ async def get(memory_id: UUID, agent: Agent, service: Served) -> Kept:
 async def expanded(
     memory_id: UUID,
     agent: Agent,
-    service: Served,
+    service: TheService,
     question: Annotated[str, Query(max_length=LONGEST_QUESTION, description="What of it is wanted; all of it when absent.")] = "",
 ) -> Expanded:
     """The full record of a memory, as text in the fence: data, never instructions."""
@@ -81,7 +81,7 @@ async def expanded(
 
 
 @router.get("/v1/memories/{memory_id}/explain", response_model=Explained)
-async def explained(memory_id: UUID, agent: Agent, service: Served) -> Explained:
+async def explained(memory_id: UUID, agent: Agent, service: TheService) -> Explained:
     """The story of a memory."""
     async with service.database.read([agent]) as db:
         kept = await _kept(db, agent, memory_id)

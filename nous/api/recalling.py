@@ -11,7 +11,7 @@ from recall.remembering import remember
 
 from . import shapes, telling
 from .shapes import Budget, Context, Frame, Taken, When, Words
-from .who import Agent, Served
+from .who import Agent, TheService
 
 router = APIRouter(tags=["recall"])
 
@@ -32,7 +32,7 @@ class Question(Taken):
 
 
 @router.post("/v1/recall", response_model=Context)
-async def recall(asked: Question, agent: Agent, service: Served) -> Context:
+async def recall(asked: Question, agent: Agent, service: TheService) -> Context:
     """What is remembered that bears on a question. Each censor it meets is published as `censor_triggered`."""
     remembered = await remember(
         service.recall,

@@ -26,7 +26,7 @@ from . import paths, shapes, telling
 from .problems import nothing
 from .service import Service
 from .shapes import Budget, Context, Frame, Given, Taken, When, Words
-from .who import Agent, Served
+from .who import Agent, TheService
 
 router = APIRouter(tags=["sessions"])
 
@@ -108,7 +108,7 @@ class Closed(Given):
 
 
 @router.post("/v1/sessions/{session_id}/turns", response_model=Begun)
-async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: Served) -> Begun:
+async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheService) -> Begun:
     """A turn begins: keep what the user said, and give what is remembered that bears on it.
 
     Each censor that applies is published as `censor_triggered`, and `is_blocked` says whether one stops the turn.
@@ -126,7 +126,7 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: Served
 
 
 @router.post("/v1/sessions/{session_id}/turns/{turn}/result", response_model=Ended)
-async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent, service: Served) -> Ended:
+async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent, service: TheService) -> Ended:
     """A turn has ended: keep what was answered, and count what it drew on, of what the turn was told."""
     reported.require_ids(agent, session_id, turn)
     async with service.database.read([agent]) as db:
@@ -146,7 +146,7 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
 
 
 @router.post("/v1/sessions/{session_id}/end", response_model=Closed)
-async def end(session_id: SessionId, how: End, agent: Agent, service: Served) -> Closed:
+async def end(session_id: SessionId, how: End, agent: Agent, service: TheService) -> Closed:
     """The session is over: its episode is closed and a summary follows, or it was too little and is put aside. Harmless to say again."""
     reported.require_ids(agent, session_id)
     async with service.database.read([agent]) as db:
@@ -170,6 +170,6 @@ async def _conversation(service: Service, agent: str, session_id: str, turn_id: 
 
 async def _keep_served(service: Service, session: Session, turn_id: str, recall_id: UUID, remembered: Remembered) -> None:
     """Keep what the turn was told, for its result. The agent's lock is not needed: only this turn's row is written."""
-    told = tuple(served.Served(one.kind, one.memory_id, one.handle) for one in remembered.memories)
+    told = tuple(served.Named(one.kind, one.memory_id, one.handle) for one in remembered.memories)
     async with service.database.notes([session.agent_id]) as db:
         await served.put(db, session.agent_id, session.session_key, turn_id, Serving(recall_id, told))

@@ -93,4 +93,4 @@ def _is_loopback(host: str) -> bool:
 
 
 Agent = Annotated[str, Depends(agent)]
-Served = Annotated[Service, Depends(service)]
+TheService = Annotated[Service, Depends(service)]

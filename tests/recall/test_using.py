@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 
 from recall.using import referenced
-from store.served import Served
+from store.served import Named
 
 TEA, DESK = UUID("5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10"), UUID("6c1f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10")
-TOLD = (Served("fact", TEA, "f-5b0f0d3e"), Served("decision", DESK, "d-6c1f0d3e"))
+TOLD = (Named("fact", TEA, "f-5b0f0d3e"), Named("decision", DESK, "d-6c1f0d3e"))
 LINES = {("fact", TEA): "Maria drinks green tea in the morning", ("decision", DESK): "Chose a standing desk for the office"}
 
 
