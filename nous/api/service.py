@@ -6,14 +6,14 @@ opened(settings, urls) ─▶ Service ─▶ the routes
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import structlog
 from redis.asyncio import Redis
 
 import providers
-from nous.errors import NousError, Outage
+from nous.errors import Outage
 from nous.forgetting.stores import Stores
 from nous.settings import Settings
 from recall import opening, remembering
@@ -44,18 +44,26 @@ class Service:
 
 @asynccontextmanager
 async def opened(settings: Settings, database_url: str, redis_url: str, *, is_open: bool) -> AsyncIterator[Service]:
-    """A service for the block. Raises Misconfigured when the store is another embedder's, or not of this version."""
-    database = Database(database_url, pool=settings.api_database_pool)
-    redis = streams.connect(redis_url, partitions=settings.stream_partitions)
-    embedder, mind = providers.embedder(settings), providers.mind(settings)
-    await _held_to_its_embedder(database, embedder)
-    loading = asyncio.create_task(_load(embedder))
+    """A service for the block. Raises Misconfigured when the store is another embedder's, or not of this version.
 
-    @asynccontextmanager
-    async def same_redis() -> AsyncIterator[Redis]:
-        yield redis
+    Whatever ends it, and be it while Postgres is waited for, nothing of it stays open.
+    """
+    async with AsyncExitStack() as held:
+        database = Database(database_url, pool=settings.api_database_pool)
+        held.push_async_callback(database.close)
+        redis = streams.connect(redis_url, partitions=settings.stream_partitions)
+        held.push_async_callback(redis.aclose)
+        embedder = providers.embedder(settings)
+        held.push_async_callback(embedder.close)
+        mind = providers.mind(settings)
+        held.push_async_callback(mind.close)
+        await _held_to_its_embedder(database, embedder)
+        await held.enter_async_context(_loading(embedder))
 
-    try:
+        @asynccontextmanager
+        async def same_redis() -> AsyncIterator[Redis]:
+            yield redis
+
         yield Service(
             settings=settings,
             database=database,
@@ -66,13 +74,6 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
             is_open=is_open,
             rates=Rates(settings.api_requests_per_minute),
         )
-    finally:
-        loading.cancel()
-        await asyncio.gather(loading, return_exceptions=True)
-        await mind.close()
-        await embedder.close()
-        await redis.aclose()
-        await database.close()
 
 
 async def _held_to_its_embedder(database: Database, embedder: providers.Embedder) -> None:
@@ -91,7 +92,26 @@ async def _held_to_its_embedder(database: Database, embedder: providers.Embedder
             return
 
 
+@asynccontextmanager
+async def _loading(embedder: providers.Embedder) -> AsyncIterator[None]:
+    """Load it before somebody asks, beside the block."""
+    loading = asyncio.create_task(_load(embedder))
+    try:
+        yield
+    finally:
+        loading.cancel()
+        await asyncio.gather(loading, return_exceptions=True)
+
+
 async def _load(embedder: providers.Embedder) -> None:
-    """Load it before somebody asks; who asks while it cannot be had is told."""
-    with suppress(NousError):
+    """Load it; while it cannot be had, whoever runs this finds it in the log, and who asks is told."""
+    try:
         await embedder.open()
+    except Exception as error:  # whatever keeps it away, recall goes on without it
+        log.warning(
+            "embedder.unavailable",
+            embedder=embedder.name,
+            reason=str(error) or type(error).__name__,
+            next="questions are answered by words alone; each tries it again, so mend what the reason says, and where that is a setting,"
+            " start this again",
+        )
