@@ -13,12 +13,20 @@ from nous.terms import terms
 MOST_TIMES = 255
 """A `tsvector` counts no further; a memory that says a word so often is about it."""
 
+MOST_BYTES = 1 << 19
+"""What the words of a memory take at most. A `tsvector` holds 1 MiB; only a text of long words in another script comes near it."""
+
 COLUMNS = ("words", "word_count")
 
 
 def kept(said: str) -> dict[str, object]:
-    """The values of a row's COLUMNS."""
-    found = Counter(terms(said))
+    """The values of a row's COLUMNS: of more words than there is room for those that were said first, and none of the others counts."""
+    found, left = Counter(terms(said)), MOST_BYTES
+    for term, times in found.items():
+        left -= len(term.encode()) + 4 + 2 * min(times, MOST_TIMES)
+        if left < 0:
+            found[term] = 0
+    found = +found
     return {
         "words": " ".join(f"'{term}':{','.join(map(str, range(1, min(times, MOST_TIMES) + 1)))}" for term, times in found.items()),
         "word_count": found.total(),

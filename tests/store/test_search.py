@@ -199,3 +199,18 @@ async def test_a_passage_that_is_made_again_says_what_was_said_last(db: Write, r
     await passages.put(db, "a", episode.episode_id, [("User: the violin", NOON)])
     assert [one.text for one in await found(db, registered, "ferry harbour violin", kinds=["passage"])] == ["User: the violin"]
     assert [one.content for one in await passages.of_episode(db, "a", episode.episode_id)] == ["User: the violin"]
+
+
+@pytest.mark.parametrize("first", ["а", "\U00010428"])
+async def test_a_memory_of_more_long_words_than_a_tsvector_holds_is_kept_and_found_by_those_it_begins_with(
+    db: Write, registered: Registered, first: str
+) -> None:
+    said = " ".join("".join(chr(ord(first) + int(digit)) for digit in f"{number:05}") + first * 60 for number in range(10_500))
+    decision = a_decision(agent_id="a", description=said)
+    episode = an_episode(agent_id="a", title="Long", summary=said, written_by="mind", brief="Long")
+    await decisions.put(db, [decision])
+    await episodes.put(db, episode)
+    await passages.put(db, "a", episode.episode_id, [(said, NOON)])
+    got = await found(db, registered, said[:65])
+    assert {one.kind for one in got} == {"decision", "episode", "passage"}
+    assert all(one.words > 0 for one in got)
