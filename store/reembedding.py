@@ -50,11 +50,13 @@ _NO_PART = (
     "  AND n.embedder = :name AND vector_dims(n.vector) = :dimension)"
 )
 
-# What the active embedder's vector was made of, and no vector of the other one yet.
+# The active embedder's vector is of what a memory says now, unless that waits for it. What waits needs some vector of the other one
+# by the switch, and that of what it says when whichever is active then comes to it.
 _NO_MEMORY = (
     "FROM heart.memory_vectors o JOIN heart.embedders a ON a.active AND a.name = o.embedder"
     " WHERE o.digest <> '' AND o.embedder <> :name AND NOT EXISTS (SELECT FROM heart.memory_vectors n WHERE n.agent_id = o.agent_id"
-    "  AND n.kind = o.kind AND n.memory_id = o.memory_id AND n.embedder = :name AND n.digest = o.digest)"
+    "  AND n.kind = o.kind AND n.memory_id = o.memory_id AND n.embedder = :name AND (n.digest = o.digest OR EXISTS (SELECT"
+    "  FROM bus.unembedded u WHERE u.agent_id = o.agent_id AND u.kind = o.kind AND u.memory_id = o.memory_id)))"
 )
 
 

@@ -51,14 +51,14 @@ def embedded(said: str) -> str:
 
 
 async def add(db: Write, kind: Kind, said: Mapping[tuple[str, UUID], str]) -> None:
-    """Let these wait, by (agent_id, id), unless there is a vector of what they say."""
+    """Let these wait, by (agent_id, id), unless the embedder in use has made a vector of what they say."""
     if said:
         await db.execute(
             text(
                 "INSERT INTO bus.unembedded AS u (agent_id, kind, memory_id, due_at) SELECT q.agent_id, :kind, q.id, :now"
                 " FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[]), CAST(:digests AS bytea[])) AS q(agent_id, id, digest)"
-                " WHERE NOT EXISTS (SELECT FROM heart.memory_vectors v WHERE v.agent_id = q.agent_id AND v.kind = :kind"
-                "  AND v.memory_id = q.id AND v.digest = q.digest)"
+                " WHERE NOT EXISTS (SELECT FROM heart.memory_vectors v JOIN heart.embedders a ON a.active AND a.name = v.embedder"
+                "  WHERE v.agent_id = q.agent_id AND v.kind = :kind AND v.memory_id = q.id AND v.digest = q.digest)"
                 " ON CONFLICT (agent_id, kind, memory_id) DO UPDATE SET due_at = excluded.due_at"
             ),
             {

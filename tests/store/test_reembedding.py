@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from store import embedders, facts, reembedding
+from nous import clock
+from store import decisions, embedders, facts, memory_vectors, reembedding, unembedded
 from store.database import Database, Write, acting
 from store.embedders import Registered
 from store.reembedding import Wanted
-from tests.factories import a_fact, a_vector
+from tests.factories import a_decision, a_fact, a_vector
 from tests.store.conftest import as_operator, run
 
 
@@ -60,3 +61,31 @@ async def test_a_switch_sees_the_memory_that_the_role_it_takes_on_may_see(databa
             assert await run(db, count) == [1]
         async with acting(switch, None) as db:
             assert await run(db, count) == [2]
+
+
+async def test_a_decision_that_says_something_new_is_put_once_though_no_worker_embeds_it_for_the_embedder_in_use(
+    other: Registered, db: Write
+) -> None:
+    decision = a_decision(agent_id="a", description="Take the ferry")
+    active = await embedders.active(db)
+    await decisions.put(db, [decision])
+    await memory_vectors.put(db, active, [(("a", "decision", decision.decision_id), decision.said, a_vector())])
+    await decisions.put(db, [replace(decision, description="Take the bus")])
+    before = await reembedding.count(as_seen := await as_operator(db), other)
+    (wanted,) = [one for one in await reembedding.missing(as_seen, other, limit=9) if one.part == "decision"]
+    assert wanted.content == "Take the bus"
+    await run(db, "SELECT set_config('role', 'nous_worker', true)")
+    await reembedding.put(db, other, [(wanted, a_vector(dimension=8))])
+    assert await reembedding.count(await as_operator(db), other) == before - 1
+
+
+async def test_what_says_again_what_it_said_before_waits_for_the_embedder_in_use_whatever_another_has(other: Registered, db: Write) -> None:
+    decision = a_decision(agent_id="a", description="Take the ferry")
+    active, key = await embedders.active(db), ("a", "decision", decision.decision_id)
+    for embedder, said in ((other, "Take the ferry"), (active, "Take the bus")):
+        await decisions.put(db, [one := replace(decision, description=said)])
+        await memory_vectors.put(db, embedder, [(key, one.said, a_vector(dimension=embedder.dimension))])
+    await unembedded.done(db, await unembedded.take(db, now=clock.now(), lease=clock.now(), limit=9))
+    assert await unembedded.count(db) == 0
+    await decisions.put(db, [decision])
+    assert await unembedded.count(db) == 1
