@@ -24,16 +24,13 @@ from nous import fence
 from nous.text import one_line
 from store.search import Kind
 
+from .handles import handle
 from .matching import Match
 from .plans import SECTIONS, Section
-
-ID_CHARACTERS = 8
-"""Of an id that is told, unless two of one recall begin alike."""
 
 UNSURE = 0.5
 """A fact below this confidence says how sure it is; above it who vouches for it is enough, and each token counts."""
 
-_LETTER: dict[Kind, str] = {"decision": "d", "fact": "f", "procedure": "p", "episode": "e", "passage": "t"}
 _TITLES: dict[Section, str] = {"decisions": "Decisions", "facts": "Facts", "procedures": "Procedures", "episodes": "Episodes"}
 _TRUST = {"user_stated": "user", "episode_summary": "summary", "assistant_derived": "assistant", "transcript": "transcript"}
 
@@ -67,17 +64,6 @@ class Line:
         return f"{self.around}{self.text}"
 
 
-def handles(keys: Sequence[tuple[Kind, UUID]]) -> dict[tuple[Kind, UUID], str]:
-    """A short id for each, which no other of them has: `f-5b0f0d3e`."""
-    shown: dict[tuple[Kind, UUID], str] = {}
-    for kind, one in keys:
-        length = ID_CHARACTERS
-        while length < 32 and any(other != one and other.hex[:length] == one.hex[:length] for _, other in keys):
-            length += ID_CHARACTERS
-        shown[kind, one] = f"{_LETTER[kind]}-{one.hex[:length]}"
-    return shown
-
-
 def harmless(text: str) -> str:
     """A stored text on one line, without what could pass for the fence."""
     line = one_line(text)
@@ -96,7 +82,7 @@ def _warnings(censors: list[Match]) -> str:
         return ""
     told = [
         harmless(f"{one.censor.severity.upper()}: {one.censor.trigger_pattern} — {one.censor.reason}")
-        + f" [c-{one.censor.censor_id.hex[:8]}]"
+        + f" [{handle('censor', one.censor.censor_id)}]"
         for one in censors
     ]
     return f"{WARNED}\n{fence.recalled(told)}"

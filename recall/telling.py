@@ -17,6 +17,7 @@ from .asking import Asked
 from .assembling import Line
 from .choosing import Gates
 from .fitting import Cost
+from .handles import handles
 from .looking import Seen
 from .matching import Match
 from .plans import SECTION_OF, Section
@@ -104,7 +105,7 @@ def _instructions(asked: Asked, settings: Settings, room: int, cost: Cost) -> st
 
 async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked]) -> list[Line]:
     """Each memory as a line, with the part that is to the point where it is long."""
-    handles = assembling.handles([(one.found.kind, one.found.memory_id) for one in chosen])
+    named = handles([(one.found.kind, one.found.memory_id) for one in chosen])
     held = {one.found.episode_id for one in chosen if one.found.kind == "passage"}
     lines = []
     for one in chosen:
@@ -119,7 +120,7 @@ async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked
                 kind=found.kind,
                 memory_id=found.memory_id,
                 section=SECTION_OF[found.kind],
-                handle=handles[found.kind, found.memory_id],
+                handle=named[found.kind, found.memory_id],
                 text=assembling.harmless(text),
                 at=found.at,
                 provenance=found.provenance,

@@ -1,30 +1,28 @@
-"""Which memory a model means by an id: whole, or as recall tells it, the letter of its kind and the beginning (f-5b0f0d3e).
+"""Which memory a model means by an id: whole, or the handle by which recall tells it (recall/handles.py).
 
-    f- fact   e- episode   d- decision   p- procedure   t- passage   c- censor
+    f-5b0f0d3e ─▶ fact, 5b0f0d3e ─▶ the one fact of this agent whose id begins so
+    5b0f0d3e-… ─▶ whole
 
 An id of another agent's is the id of nothing, in the same words.
 """
 
-import re
 from typing import Any
 from uuid import UUID
 
 from nous.errors import UserMistake
 from nous.stories import ids_meant, kinds
 from nous.stories.ids_meant import NothingMeant
+from recall import handles
 from store import passages
 from store.database import Read
-
-KINDS = {"f": "fact", "e": "episode", "d": "decision", "p": "procedure", "t": "passage", "c": "censor"}
-_HANDLE = re.compile(r"\[?([fedptc])-([0-9a-f]{6,32})\]?", re.IGNORECASE)
 
 
 async def meant(db: Read, agent: str, written: str) -> UUID:
     """The id in full. Raises UserMistake for what is none, means nothing of this agent's, or fits several."""
-    handle = _HANDLE.fullmatch(written.strip())
-    if handle is None:
+    named = handles.read(written)
+    if named is None:
         return _whole(written)
-    kind, digits = KINDS[handle[1].lower()], handle[2].lower()
+    kind, digits = named
     try:
         return await (_passage(db, agent, digits) if kind == "passage" else _of_kind(db, agent, kind, digits))
     except NothingMeant:

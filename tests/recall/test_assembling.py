@@ -1,13 +1,11 @@
 """The context as it is told: a fixed order, ids, and a fence that nothing stored breaks out of."""
 
-from uuid import UUID
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nous import fence
-from recall.assembling import Line, assembled, handles, harmless, in_order
+from recall.assembling import Line, assembled, harmless, in_order
 from recall.matching import Match
 from recall.plans import SECTION_OF
 from store.search import Kind
@@ -44,15 +42,6 @@ def test_each_memory_tells_its_id_its_day_and_who_vouches_for_it() -> None:
 
 def test_of_nothing_there_is_no_text() -> None:
     assert assembled([], "", []) == ""
-
-
-def test_two_ids_that_begin_alike_are_told_in_full() -> None:
-    one, other, third = UUID(int=1), UUID(int=2), UUID(int=3 << 96)
-    assert handles([("fact", one), ("fact", other), ("decision", third)]) == {
-        ("fact", one): f"f-{one.hex}",
-        ("fact", other): f"f-{other.hex}",
-        ("decision", third): "d-00000003",
-    }
 
 
 ESCAPES = [
