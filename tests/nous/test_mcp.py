@@ -4,11 +4,13 @@ import asyncio
 import json
 import re
 import signal
+import tomllib
 import uuid
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,12 @@ def test_the_page_says_of_every_tool_what_it_takes() -> None:
     page = (repository() / "docs" / "mcp.md").read_text()
     told = {name: re.findall(r"`(\w+)`", takes) for name, takes in re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE)}
     assert told == {name: [*tool.takes.model_fields] for name, tool in tools.TOOLS.items()}
+
+
+def test_no_sdk_may_be_installed_whose_api_is_another_than_the_one_this_speaks_with() -> None:
+    wanted = tomllib.loads((repository() / "pyproject.toml").read_text())["project"]["dependencies"]
+    (lowest,) = (one.partition(">=")[2] for one in wanted if re.match(r"mcp\b", one))
+    assert lowest.split(".")[0] == version("mcp").split(".")[0]
 
 
 # ── what goes wrong ───────────────────────────────────────────────────────────────────────────────────────────────────────
