@@ -45,12 +45,30 @@ def id_of(agent: str, episode: UUID, place: int) -> UUID:
     return ids.derived("passage", agent, str(episode), str(place))
 
 
+@dataclass(frozen=True)
+class Worded:
+    """A passage with its words, as columns of its row."""
+
+    passage: Passage
+    words: Mapping[str, object]
+
+
+def worded(agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> list[Worded]:
+    """The passages of what was said, in order, each with when that was; their words take the time of it, and no lock."""
+    made = [Passage(agent, id_of(agent, episode, at), episode, at, content, moment) for at, (content, moment) in enumerate(said)]
+    return [Worded(one, words.kept(one.content)) for one in made]
+
+
 async def put(db: Write, agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> None:
     """Let these be the passages of an episode, in order, each with when it was said; they wait for their vectors."""
-    made = [Passage(agent, id_of(agent, episode, at), episode, at, content, moment) for at, (content, moment) in enumerate(said)]
+    await keep(db, agent, episode, worded(agent, episode, said))
+
+
+async def keep(db: Write, agent: str, episode: UUID, made: Sequence[Worded]) -> None:
+    """Let these be the passages of an episode; they wait for their vectors."""
     if made:
-        await db.execute(_PUT, many.packed([{**vars(one), **words.kept(one.content)} for one in made]))
-        await unembedded.add(db, "passage", {(agent, one.passage_id): one.content for one in made})
+        await db.execute(_PUT, many.packed([{**vars(one.passage), **one.words} for one in made]))
+        await unembedded.add(db, "passage", {(agent, one.passage.passage_id): one.passage.content for one in made})
     left = await db.execute(
         text(
             "UPDATE heart.passages SET content = '', words = '', word_count = 0 WHERE agent_id = :agent AND episode_id = :episode"

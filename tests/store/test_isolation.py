@@ -63,7 +63,7 @@ WORDS = "The safe is behind the painting."
 WITHOUT_AGENT = {"heart.embedders"}
 UNWRITTEN = {"bus.forgotten"}  # workers read it
 UNCHANGED = UNWRITTEN | {"bus.events", "bus.weights"}  # workers change nothing in it
-QUEUES = {"bus.retries", "bus.outbox", "bus.unembedded", "bus.spending", "bus.alembic_version"}  # the machine's own, read for no agent
+QUEUES = {"bus.retries", "bus.outbox", "bus.unembedded", "bus.fills", "bus.spending", "bus.alembic_version"}  # read for no agent
 
 
 @pytest.fixture(scope="module")

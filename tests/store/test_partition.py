@@ -7,6 +7,7 @@ from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -15,7 +16,7 @@ from nous.cli import partition
 from nous.embedded import Stack
 from nous.errors import UserMistake
 from nous.settings import Settings
-from store import agents, embedders, facts, forgotten, mentions, partitions, vectors, wordless
+from store import agents, embedders, facts, forgotten, mentions, partitions, vectors, wordless, words
 from store.database import Database, lock_key
 from store.migrate import migrate
 from tests.conftest import a_database, until
@@ -202,8 +203,11 @@ async def test_migrations_go_on_and_back_on_tables_in_parts(database: Database, 
     await _to_revision(database_url, "0002")
     assert await migrate(database_url, embedder="zero", dimension=512) == HEAD[2:]
     assert await parts(database) == {PARTS}
+    async with database.overview() as db:
+        page = await wordless.page(db, wordless.Place("heart.facts", ("", UUID(int=0)), NOON), rows=9, most=9, size=9)
+        (bare,) = await wordless.said(db, page)
     async with database.write(["a"]) as db:
-        assert await wordless.fill(db, ["a"], limit=9) == (1, [])
+        assert await wordless.put(db, page.table, {bare.key: words.kept(bare.said)}, {bare.key: bare.said}) == {bare.key}
     assert await everything(database) == before
     assert await shape(database_url) == in_parts
     await migrate(database_url, embedder="another", dimension=8)

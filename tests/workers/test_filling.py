@@ -1,9 +1,11 @@
 """Filling: what was there before search is found, and what is written gets its vector, whatever the embedder does meanwhile."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -143,12 +145,87 @@ async def test_a_decision_that_is_reviewed_and_says_the_same_is_not_embedded_aga
         assert await unembedded.count(db) == 0
 
 
-async def test_the_fill_of_one_process_keeps_another_s_from_doing_the_same(kit: Kit) -> None:
+async def test_what_one_process_fills_is_no_other_s_and_is_taken_over_when_that_one_is_gone(kit: Kit) -> None:
     await lived(kit.database)
-    async with kit.database.notes(["a"]) as db:
-        assert await wordless.is_ours(db)
-        assert await filling._words(kit) == 0
-    assert await filling._words(kit) == 4
+    now = clock.now()
+    async with kit.database.queue() as db:
+        while await wordless.take(db, now=now, lease=now + filling.LEASE):
+            pass
+    assert await filling._words(kit) is None
+    with clock.held(now + filling.LEASE):
+        assert await filling.fill(kit) == 4 + 3
+
+
+async def test_a_page_is_of_one_agent_and_of_so_many_bytes_at_most_but_of_one_memory_in_any_case(kit: Kit) -> None:
+    async with kit.database.write(["a", "b"]) as db:
+        for agent in ("a", "a", "b"):
+            await episodes.put(db, an_episode(agent_id=agent, detail="User: hello\n" * 10_000, settled_by="event"))
+        await run(db, "UPDATE heart.episodes SET words = NULL, word_count = NULL")
+    place = wordless.Place("heart.episodes", ("", UUID(int=0)), NOON)
+    async with kit.database.overview() as db:
+        one = await wordless.page(db, place, rows=9, most=9, size=100_000)
+        both = await wordless.page(db, place, rows=9, most=9, size=300_000)
+        last = await wordless.page(db, replace(place, after=both.end), rows=9, most=9, size=300_000)
+        assert [{agent for agent, _ in page.keys} for page in (one, both, last)] == [{"a"}, {"a"}, {"b"}]
+        assert [len(page.keys) for page in (one, both, last)] == [1, 2, 1]
+        assert (await wordless.page(db, replace(place, after=last.end), rows=9, most=9, size=1)).is_last
+        assert await wordless.count(db) == 3
+
+
+async def test_a_memory_that_cannot_be_filled_holds_up_no_other_and_is_come_to_again_in_the_next_round(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with kit.database.write(["a"]) as db:
+        await decisions.put(db, [a_decision(agent_id="a", description=said) for said in ("the ferry", "the cursed bus", "the train")])
+        await run(db, "UPDATE brain.decisions SET words = NULL, word_count = NULL")
+    kept = filling.words.kept
+
+    def cursed(said: str) -> dict[str, object]:
+        return {"words": "'" + "x" * 3_000 + "':1", "word_count": 1} if "cursed" in said else kept(said)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filling.words, "kept", cursed)
+        await filling.fill(kit)
+    assert len(await found(kit, "ferry")) == len(await found(kit, "train")) == 1
+    assert await found(kit, "bus") == []
+    assert await filling._words(kit) is None, "not at once"
+    with clock.held(clock.now() + wordless.NEXT_ROUND):
+        await filling.fill(kit)
+    assert len(await found(kit, "bus")) == 1
+
+
+async def test_what_a_process_of_an_older_version_wrote_behind_the_fill_is_filled_a_day_later_and_then_it_ends(kit: Kit) -> None:
+    await lived(kit.database)
+    await filling.fill(kit)
+    async with kit.database.write(["a"]) as db:
+        await run(db, "UPDATE heart.facts SET words = NULL, word_count = NULL")
+    assert await filling.fill(kit) == 0
+    for days, filled in ((1, 1), (2, 0), (3, 0)):
+        with clock.held(clock.now() + days * wordless.NEXT_ROUND):
+            assert await filling.fill(kit) == filled
+    async with kit.database.overview() as db:
+        assert await run(db, "SELECT count(*) FROM bus.fills WHERE due_at IS NOT NULL") == [0]
+
+
+async def test_what_was_forgotten_while_its_passages_were_made_gets_none(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    await lived(kit.database)
+    made = filling._made
+
+    def meanwhile(bare: Any, turns: Any) -> Any:
+        if turns:
+            asyncio.run_coroutine_threadsafe(forget(), loop).result()
+        return made(bare, turns)
+
+    async def forget() -> None:
+        async with kit.database.write(["a"]) as db:
+            (episode,) = await episodes.listed(db, agent="a", inactive=True, limit=None)
+            await episodes.put(db, replace(episode, settled_by=None))
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(filling, "_made", meanwhile)
+    await filling.fill(kit)
+    async with kit.database.overview() as db:
+        assert await run(db, "SELECT count(*) FROM heart.passages") == [0]
 
 
 async def test_a_passage_ends_with_what_was_forgotten_of_its_episode(kit: Kit) -> None:

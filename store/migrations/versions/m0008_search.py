@@ -5,6 +5,9 @@
     heart.passages        what was said in a settled episode, a few turns each
     heart.memory_vectors  vectors of decisions, procedures and passages, by embedder; those of facts and episodes stand where they were
     bus.unembedded        what waits for its vector, by ids
+    bus.fills             how far the fill of each of these tables is (store/wordless.py)
+
+No index says what is left to fill: it would read every row, while the columns are added and nobody may look at the table.
 
 A change of a fact that changes nothing a version keeps, as its words, makes no version (docs/decisions/0023).
 """
@@ -105,16 +108,25 @@ CREATE TABLE bus.unembedded (
     CONSTRAINT pk_unembedded PRIMARY KEY (agent_id, kind, memory_id)
 )""",
     "CREATE INDEX ix_unembedded_due ON bus.unembedded (due_at)",
+    """
+CREATE TABLE bus.fills (
+    table_name   text CONSTRAINT pk_fills PRIMARY KEY,
+    after_agent  text NOT NULL DEFAULT '',
+    after_memory uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    found        bigint NOT NULL DEFAULT 0,
+    rounds       integer NOT NULL DEFAULT 0,
+    due_at       timestamptz DEFAULT to_timestamp(0)
+)""",
+    *(f"INSERT INTO bus.fills (table_name) VALUES ('{table}')" for table in WORDED),
 ]
 
 GUARDED = ["heart.passages", "heart.memory_vectors"]
 
 
 def upgrade() -> None:
-    """Apply. No row is read or written: the fill comes to those that are there (store/words.py)."""
+    """Apply. No row that is there is read or written; the fill comes to them beside the work (store/wordless.py)."""
     for table in WORDED:
         op.execute(f"ALTER TABLE {table} ADD COLUMN words tsvector, ADD COLUMN word_count integer")
-        op.execute(f"CREATE INDEX ix_{table.partition('.')[2]}_wordless ON {table} (agent_id) WHERE words IS NULL")
     for statement in [*VERSIONS, *TABLES]:
         op.execute(statement)
     for table in GUARDED:
@@ -132,11 +144,13 @@ def upgrade() -> None:
         for statement in keys.erasable(table, is_guarded=table in GUARDED):
             op.execute(statement)
     op.execute("GRANT DELETE ON bus.unembedded TO nous_worker")
+    op.execute("GRANT SELECT, UPDATE ON bus.fills TO nous_worker")
+    op.execute("GRANT SELECT ON bus.fills TO nous_operator")
 
 
 def downgrade() -> None:
     """Undo."""
-    for table in ["bus.unembedded", *GUARDED]:
+    for table in ["bus.fills", "bus.unembedded", *GUARDED]:
         op.execute(f"DROP TABLE {table}")
     for statement in BEFORE_VERSIONS:
         op.execute(statement)
