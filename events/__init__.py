@@ -13,7 +13,7 @@ from .identity import derived
 from .prepare import Prepared, is_new_each_time, made_for, prepare
 from .procedures import ProcedureLearned, ProcedureUsed
 from .publish import publish
-from .usage import MemoryKind, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
+from .usage import ComparedMemory, MemoryKind, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
 from .wire import MAX_BODY_BYTES, MAX_CLOCK_AHEAD, MalformedEvent, body_of, decode, encode, entry_time, identity, kept_body
 
 CATALOGUE: dict[str, type[Event]] = {
@@ -74,6 +74,7 @@ __all__ = [
     "CensorEscalated",
     "CensorRelaxed",
     "CensorTriggered",
+    "ComparedMemory",
     "DecisionOutcome",
     "DecisionRecorded",
     "DecisionReviewed",

@@ -1,9 +1,10 @@
 """Use: which memories were found for a question, and which of them the answer drew on.
 
 a question ──▶ memory_recalled ───▶ recall_counter       how often a memory was found, and how often it was told
-its answer ──▶ memory_referenced ─▶ reference_counter    how often what was told was of use
+its answer ──▶ memory_referenced ─▶ reference_counter    how often what was told was of use, of how often that could be seen
 
-Being found moves nothing by itself: what counts is what was drawn on, of what was told.
+Being found moves nothing by itself, nor does being told where nobody saw the answer: what counts is what was drawn on, of what an answer
+was compared with.
 """
 
 from collections.abc import Mapping
@@ -42,6 +43,15 @@ class ReferencedMemory(BaseModel):
     overlap: Annotated[float, Field(ge=0, le=1)] | None = Field(default=None, description="The share of words, if it was measured.")
 
 
+class ComparedMemory(BaseModel):
+    """A memory that an answer was compared with."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    kind: MemoryKind = Field(description="What it is.")
+    id: UUID = Field(description="Its id.")
+
+
 class MemoryRecalled(Event):
     """Memories were found for a question, and some of them told. Published by whoever serves memory."""
 
@@ -60,11 +70,16 @@ class MemoryRecalled(Event):
 
 
 class MemoryReferenced(Event):
-    """An answer drew on memories that had been told. Published by whoever serves memory."""
+    """An answer was compared with memories that had been told, and drew on some of them or on none. Published by whoever serves memory."""
 
     recall_id: UUID = Field(description="The recall that told them.")
     memories: Annotated[tuple[ReferencedMemory, ...], Field(max_length=MOST_MEMORIES)] = Field(
         description="What was drawn on: the kind and id of each, how that is known (`overlap` or `cited`), and the `overlap`."
+    )
+    compared: Annotated[tuple[ComparedMemory, ...], Field(max_length=MOST_MEMORIES)] = Field(
+        default=(),
+        description="What the answer was compared with: the kind and id of each, those that were drawn on too. Of these alone `memories`"
+        " says something about how useful they are.",
     )
 
     @classmethod

@@ -15,6 +15,7 @@ from store import weights as fitted_weights
 from store.database import Read
 from store.embedders import Registered
 from store.search import Found, search
+from store.usage import Worth
 from store.vectors import Vector
 
 from . import parts, ranking
@@ -49,7 +50,7 @@ async def look(tools: Tools, asked: Asked, weights: Weights | None) -> Seen:
         known = await censors.listed(db, agent=asked.agent)
         own = weights or await _weights(db, asked.agent)
         found, doubt = await _found(db, tools, asked) if asked.plan.queries and asked.own else ([], "")
-        used = await usage.boosts(db, asked.agent, [(one.kind, one.memory_id) for one in found], asked.now)
+        used = await usage.worth(db, asked.agent, [(one.kind, one.memory_id) for one in found], asked.now)
         ranked = _ranked(asked, found, own, used)
         details = await parts.details(db, asked.agent, _complex(asked, ranked))
     return Seen(tuple(ranked), tuple(matches(known, asked.question)), details, own, doubt)
@@ -93,11 +94,12 @@ def _comparable(vector: Vector | None, registered: Registered, tools: Tools) -> 
     )
 
 
-def _ranked(asked: Asked, found: Sequence[Found], weights: Weights, used: Mapping[Key, float]) -> list[Ranked]:
+def _ranked(asked: Asked, found: Sequence[Found], weights: Weights, used: Worth) -> list[Ranked]:
     """The best first, what lies outside the time that was named a little further down."""
-    boosts = {(one.kind, one.memory_id): used.get((one.kind, one.memory_id), 1.0) for one in found}
+    boosts = {(one.kind, one.memory_id): used.boosts[one.kind, one.memory_id] for one in found}
+    new = {key for key in boosts if key in used.new}
     terms_asked = max(len(set(terms(asked.own))), 1)
-    ranked = ranking.rank(found, weights=weights, recency=asked.signals.recency, boosts=boosts, now=asked.now, terms=terms_asked)
+    ranked = ranking.rank(found, weights=weights, recency=asked.signals.recency, boosts=boosts, now=asked.now, terms=terms_asked, new=new)
     if asked.plan.when is None:
         return ranked
     return sorted((_timed(one, asked.plan.when) for one in ranked), key=lambda one: -one.score)

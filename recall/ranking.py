@@ -5,8 +5,12 @@
 Relevance is plain cosine plus BM25 on its scale, the same for all kinds, so that a fact and a passage can be compared. Every weight is what
 is left of a memory's relevance at worst; with all of them at 1.0 the order is that of relevance. What was measured, and on what:
 docs/quality.md. The relevance stays beside the score, so that no weight hides what the search found.
+
+What is new and was not judged by its use yet is held back by nothing but itself: use takes no memory past it that would otherwise be behind
+it (docs/decisions/0026-use.md).
 """
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -80,14 +84,17 @@ def rank(
     boosts: Mapping[tuple[Kind, UUID], float],
     now: datetime,
     terms: int = TYPICAL_TERMS,
+    new: Collection[tuple[Kind, UUID]] = (),
 ) -> list[Ranked]:
     """The best first; of equals the more relevant, then the newer, then by id.
 
     `recency`, 0 to 1, is how much the plan asks for what is new; `boosts` are of store.usage, 1.0 for what is not in them; `terms` is how
-    many different terms the question has, for BM25 grows with them.
+    many different terms the question has, for BM25 grows with them; `new` are those that lack a history of use (store.usage): each scores
+    no less than the best of those that would not be before it without theirs.
     """
     least = _least(found)
     ranked = [_ranked(one, weights, recency, boosts.get((one.kind, one.memory_id), 1.0), now, terms, least) for one in found]
+    ranked = _lifted(ranked, new)
     return sorted(ranked, key=lambda one: (-one.score, -one.relevance, -one.found.at.timestamp(), one.found.kind, one.found.memory_id))
 
 
@@ -115,9 +122,37 @@ def _ranked(one: Found, weights: Weights, recency: float, boost: float, now: dat
         "recency": 1.0 - recency * (1.0 - weights.old) * faded,
         "use": max(1.0 + 2.0 * (1.0 - weights.unused) * (boost - 1.0), 0.0),
     }
-    together = math.prod(factors.values())
-    score = relevance * together if relevance >= 0 else relevance / max(together, 1e-9)  # what counts less is further down, below 0 too
-    return Ranked(one, relevance, factors, score)
+    return Ranked(one, relevance, factors, _score(relevance, math.prod(factors.values())))
+
+
+def _lifted(ranked: list[Ranked], new: Collection[tuple[Kind, UUID]]) -> list[Ranked]:
+    """The same, where what is new has no less than what use alone would take past it."""
+    if not new:
+        return ranked
+    best, by_place = -math.inf, []
+    for unused, some in itertools.groupby(sorted(ranked, key=_unused), key=_unused):
+        together = list(some)
+        best = max(best, *(one.score for one in together))
+        by_place += [_with_score(one, unused, best) if (one.found.kind, one.found.memory_id) in new else one for one in together]
+    return by_place
+
+
+def _unused(one: Ranked) -> float:
+    """Its score without its use."""
+    return _score(one.relevance, math.prod(factor for name, factor in one.factors.items() if name != "use"))
+
+
+def _with_score(one: Ranked, unused: float, score: float) -> Ranked:
+    """With at least this score, and the factor that its use would have had for that."""
+    if score <= one.score:
+        return one
+    use = score / unused if unused > 0 else unused / score
+    return replace(one, factors={**one.factors, "use": use}, score=score)
+
+
+def _score(relevance: float, together: float) -> float:
+    """A relevance times its factors; what counts less is further down, below 0 too."""
+    return relevance * together if relevance >= 0 else relevance / max(together, 1e-9)
 
 
 def _least(found: Collection[Found]) -> dict[Kind, float]:

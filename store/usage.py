@@ -1,10 +1,13 @@
-"""Use: how often a memory was found, told and drawn on, and how much that is worth when it is found again.
+"""Use: how often a memory was found, told, held against an answer and drawn on, and how much that is worth when it is found again.
 
-    found (retrieved) ─▶ told (injected) ─▶ drawn on (referenced)        counted by events, each under the id that is true now
-                              └── both fade, half in a week ──▶ boost: 0.5 when never drawn on, 1.5 when always, 1.0 unknown
+    found (retrieved) ─▶ told (injected) ─▶ its answer is seen (compared) ─▶ drawn on (referenced)     counted by events, each under the
+                                                └── both fade, half in a week ──┴──▶ boost             id that is true now
 
-Three counts of four are here; how often a fact was confirmed is in heart.facts. They stay apart: being found is not being of use.
-What was counted for a fact that became part of another is added when the other is looked at, so it comes back if a person splits them.
+The boost is 0.5 of what was never drawn on, 1.5 of what always was, 1.0 while nobody knows, and 1.0 again with time. Being found is not
+being of use, and being told is not being of no use: where no answer is seen, nothing is judged (docs/decisions/0026-use.md).
+
+How often a fact was confirmed is in heart.facts. What was counted for a fact that became part of another is added when the other is looked
+at, so it comes back if a person splits them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,11 +26,14 @@ from .database import Read, Write
 HALF_LIFE = timedelta(days=7)
 """After so long a use counts for half (spec 001, D5)."""
 
-ENOUGH_RETRIEVALS = 2
-"""A memory that was found less often is not judged by its use (spec 001)."""
+ENOUGH_COMPARED = 2
+"""With fewer answers compared with it a memory is not judged by its use (spec 001 says retrievals, which tell nothing of it)."""
+
+NEW_FOR = timedelta(days=7)
+"""So long a memory that is not judged yet counts as new."""
 
 NEUTRAL = 1.0
-FLOOR = 0.5  # of what was told and never drawn on; 1.5 of what was drawn on each time (spec 001)
+FLOOR = 0.5  # of what was never drawn on; 1.5 of what was drawn on each time (spec 001)
 
 Memory = tuple[str, UUID]
 """(kind, memory_id), within one agent; the kinds are those of events.MemoryKind."""
@@ -38,66 +44,78 @@ Key = tuple[str, str, UUID]
 
 @dataclass(frozen=True)
 class Usage:
-    """One row of heart.memory_usage. The counts are for ever; what was `lately` fades, and is as it was at `counted_at`."""
+    """One row of heart.memory_usage. The counts are for ever; what was `lately` fades, and is as it was at `compared_at`."""
 
     agent_id: str
     kind: str
     memory_id: UUID
-    counted_at: datetime
     retrieved: int = 0
     injected: int = 0
     referenced: int = 0
-    injected_lately: float = 0.0
+    compared: int = 0
+    compared_lately: float = 0.0
     referenced_lately: float = 0.0
+    compared_at: datetime | None = None
 
-    def recalled(self, at: datetime, *, injected: bool) -> "Usage":
-        """It was found at this moment, and told or not. In whatever order uses are counted, they come to the same."""
-        found = replace(self, retrieved=self.retrieved + 1)
-        return found._with(at, injected=1) if injected else found
+    @property
+    def is_judged(self) -> bool:
+        """Whether enough answers were compared with it to say anything of its use."""
+        return self.compared >= ENOUGH_COMPARED
 
-    def drawn_on(self, at: datetime) -> "Usage":
-        """An answer drew on it at this moment."""
-        return self._with(at, referenced=1)
+    def recalled(self, *, injected: bool) -> "Usage":
+        """It was found, and told or not. That says nothing of what it is worth."""
+        return replace(self, retrieved=self.retrieved + 1, injected=self.injected + injected)
+
+    def drawn_on(self) -> "Usage":
+        """An answer drew on it, and nobody says what it was compared with: it is counted, and says nothing of what it is worth."""
+        return replace(self, referenced=self.referenced + 1)
+
+    def answered(self, at: datetime, *, drawn_on: bool) -> "Usage":
+        """An answer was compared with it at this moment, and drew on it or not. In whatever order, they come to the same."""
+        used = int(drawn_on)
+        none = Usage(self.agent_id, self.kind, self.memory_id)
+        return self + replace(none, referenced=used, compared=1, compared_lately=1.0, referenced_lately=float(used), compared_at=at)
 
     def score(self, now: datetime) -> float:
         """How often it was drawn on, as much of it as has not faded by now."""
-        return self.referenced_lately * _faded(now - self.counted_at)
+        return self.referenced_lately * self._left(now)
 
     def boost(self, now: datetime) -> float:
-        """What its relevance is multiplied with: 0.5 and the share of tellings that were drawn on, nearer to 1.0 the longer ago that is.
+        """What its relevance is multiplied with: 0.5 and the share of the answers compared with it that drew on it.
 
-        1.0 while it was found fewer than two times, or never told.
+        Nearer to 1.0 the longer ago the last of them was, and 1.0 while there were fewer than two.
         """
-        if self.retrieved < ENOUGH_RETRIEVALS or not self.injected_lately:
+        if not self.is_judged or not self.compared_lately:
             return NEUTRAL
-        share = min(1.0, self.referenced_lately / self.injected_lately)
-        return NEUTRAL + (FLOOR + share - NEUTRAL) * _faded(now - self.counted_at)
+        share = min(1.0, self.referenced_lately / self.compared_lately)
+        return NEUTRAL + (FLOOR + share - NEUTRAL) * self._left(now)
 
-    def _with(self, at: datetime, *, injected: int = 0, referenced: int = 0) -> "Usage":
-        latest = max(self.counted_at, at)
-        kept, added = _faded(latest - self.counted_at), _faded(latest - at)
-        return replace(
-            self,
-            counted_at=latest,
-            injected=self.injected + injected,
-            referenced=self.referenced + referenced,
-            injected_lately=self.injected_lately * kept + injected * added,
-            referenced_lately=self.referenced_lately * kept + referenced * added,
-        )
+    def _left(self, at: datetime) -> float:
+        """What is left of its sums at this moment."""
+        return _faded(at - self.compared_at) if self.compared_at else 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         """Both together, under the name of this one."""
-        latest = max(self.counted_at, other.counted_at)
-        mine, its = _faded(latest - self.counted_at), _faded(latest - other.counted_at)
+        latest = max(filter(None, (self.compared_at, other.compared_at)), default=None)
+        mine, its = (one._left(latest) if latest else 0.0 for one in (self, other))
         return replace(
             self,
-            counted_at=latest,
             retrieved=self.retrieved + other.retrieved,
             injected=self.injected + other.injected,
             referenced=self.referenced + other.referenced,
-            injected_lately=self.injected_lately * mine + other.injected_lately * its,
+            compared=self.compared + other.compared,
+            compared_lately=self.compared_lately * mine + other.compared_lately * its,
             referenced_lately=self.referenced_lately * mine + other.referenced_lately * its,
+            compared_at=latest,
         )
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What memories are worth by their use: what the relevance of each is multiplied with, 0.5 to 1.5, and which are too new to say."""
+
+    boosts: Mapping[Memory, float]
+    new: Collection[Memory] = ()
 
 
 def _faded(age: timedelta) -> float:
@@ -132,24 +150,33 @@ _NOUNS = {
     "procedure": ("heart.procedures", "procedure_id"),
     "passage": ("heart.passages", "passage_id"),
 }
+_RECORDED = text(
+    " UNION ALL ".join(
+        f"SELECT '{kind}' AS kind, t.{id_} AS id FROM {table} t WHERE t.agent_id = :agent AND t.{id_} = ANY(CAST(:ids AS uuid[]))"
+        " AND t.created_at >= :since"
+        for kind, (table, id_) in {**_NOUNS, "fact": ("heart.facts", "fact_id")}.items()
+        if kind != "passage"
+    )
+    + " UNION ALL SELECT 'passage', p.passage_id FROM heart.passages p"
+    " JOIN heart.episodes e ON e.agent_id = p.agent_id AND e.episode_id = p.episode_id"
+    " WHERE p.agent_id = :agent AND p.passage_id = ANY(CAST(:ids AS uuid[])) AND e.created_at >= :since"
+)
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def boosts(db: Read, agent: str, keys: Collection[Memory], now: datetime) -> Mapping[Memory, float]:
-    """What the relevance of each of these memories is multiplied with for its use, 0.5 to 1.5; each has one.
+async def worth(db: Read, agent: str, keys: Collection[Memory], now: datetime) -> Worth:
+    """What each of these memories is worth by its use.
 
-    A fact that was recorded within the last week and found fewer than two times counts for as much as the best of the others: it lacks
-    history, not use. What it is worth shows after two tellings.
+    New is what was recorded within the last week, while fewer than two answers were compared with it: it lacks history, not use.
     """
     known = await of(db, agent, keys)
-    made = {key: known[key].boost(now) if key in known else NEUTRAL for key in keys}
-    best = max(made.values(), default=NEUTRAL)
-    if best > NEUTRAL:
-        unproven = {key for key in keys if key[0] == "fact" and (key not in known or known[key].retrieved < ENOUGH_RETRIEVALS)}
-        made |= dict.fromkeys(await _new(db, agent, unproven, since=clock.earlier(now, HALF_LIFE)), best)
-    return made
+    boosts = {key: known[key].boost(now) if key in known else NEUTRAL for key in keys}
+    if max(boosts.values(), default=NEUTRAL) <= NEUTRAL:
+        return Worth(boosts)  # nothing is ahead of what is new
+    unproven = [key for key in keys if key not in known or not known[key].is_judged]
+    return Worth(boosts, await _recorded(db, agent, unproven, since=clock.earlier(now, NEW_FOR)))
 
 
 async def of(db: Read, agent: str, keys: Collection[Memory]) -> dict[Memory, Usage]:
@@ -165,13 +192,10 @@ async def of(db: Read, agent: str, keys: Collection[Memory]) -> dict[Memory, Usa
     return found
 
 
-async def _new(db: Read, agent: str, keys: Collection[Memory], *, since: datetime) -> list[Memory]:
-    """Those of these facts that were recorded since then."""
-    rows = await db.execute(
-        text("SELECT fact_id FROM heart.facts WHERE agent_id = :agent AND fact_id = ANY(CAST(:ids AS uuid[])) AND created_at >= :since"),
-        {"agent": agent, "ids": [one for _, one in keys], "since": since},
-    )
-    return [("fact", row.fact_id) for row in rows]
+async def _recorded(db: Read, agent: str, keys: Collection[Memory], *, since: datetime) -> set[Memory]:
+    """Those of these memories that were recorded since then; a passage with its episode."""
+    rows = await db.execute(_RECORDED, {"agent": agent, "ids": list({one for _, one in keys}), "since": since})
+    return {(row.kind, row.id) for row in rows}.intersection(keys)
 
 
 # ── counting ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

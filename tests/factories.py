@@ -87,8 +87,9 @@ def a_memory_recalled(**over: Any) -> MemoryRecalled:
 
 
 def a_memory_referenced(**over: Any) -> MemoryReferenced:
-    memories = ({"kind": "fact", "id": an_id(), "how": "overlap", "overlap": 0.4},)
-    return MemoryReferenced.model_validate(_event() | {"recall_id": an_id(), "memories": memories, **over})
+    memories = over.get("memories", ({"kind": "fact", "id": an_id(), "how": "overlap", "overlap": 0.4},))
+    over = {"compared": memories, "memories": memories, **over}
+    return MemoryReferenced.model_validate(_event() | {"recall_id": an_id(), **over})
 
 
 def a_fact(**over: Any) -> Fact:

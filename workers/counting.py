@@ -7,7 +7,7 @@ ids as they were told ─▶ what they count for now ─▶ rows as they are ─
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from events import MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
+from events import ComparedMemory, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
 from store import usage
 from store.database import Write
 from store.usage import Key, Usage
@@ -26,15 +26,16 @@ async def counted(db: Write, jobs: Sequence[Job[E, None]], add: Callable[[Usage,
     endings = []
     for event in (job.event for job in jobs):
         for key in dict.fromkeys(meant[one] for one in named(event) if one in meant):
-            rows[key] = add(rows.get(key) or Usage(*key, counted_at=event.occurred_at), event, key, meant)
+            rows[key] = add(rows.get(key) or Usage(*key), event, key, meant)
         endings.append(_ending(event, meant))
     await usage.put(db, [row for key, row in rows.items() if row is not before.get(key)])
     return endings
 
 
-def named(event: MemoryRecalled | MemoryReferenced) -> dict[Key, RecalledMemory | ReferencedMemory]:
-    """What an event says of each memory it names; of one that it names twice, what it says last."""
-    return {(event.agent_id, one.kind, one.id): one for one in event.memories}
+def named(event: MemoryRecalled | MemoryReferenced) -> dict[Key, RecalledMemory | ReferencedMemory | ComparedMemory]:
+    """What an event says of each memory it names; of one that it names twice, what it says last, and rather that it was drawn on."""
+    compared = event.compared if isinstance(event, MemoryReferenced) else ()
+    return {(event.agent_id, one.kind, one.id): one for one in (*compared, *event.memories)}
 
 
 def _ending(event: MemoryRecalled | MemoryReferenced, meant: Mapping[Key, Key]) -> Ending:

@@ -1,6 +1,6 @@
 """Recall counter: how often a memory was found for a question, and how often it was told, each recall once.
 
-memory_recalled ─┬─ told, or only found ──────────▶ two counts; only being told has to do with what it is worth
+memory_recalled ─┬─ told, or only found ──────────▶ two counts; neither says what it is worth
                  ├─ of a fact that is no longer true ▶ for the one that is true instead
                  └─ of none that the agent has ─────▶ left out, and named in the receipt
 """
@@ -22,7 +22,7 @@ async def count(db: Write, jobs: Sequence[Job[MemoryRecalled, None]], kit: Kit) 
 def _add(row: Usage, event: MemoryRecalled, key: Key, meant: Mapping[Key, Key]) -> Usage:
     named = counting.named(event).items()
     was_told = any(isinstance(one, RecalledMemory) and one.injected for name, one in named if meant.get(name) == key)
-    return row.recalled(event.occurred_at, injected=was_told)
+    return row.recalled(injected=was_told)
 
 
 worker = Worker(on=MemoryRecalled, write=count, outcomes=counting.OUTCOMES)

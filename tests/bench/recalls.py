@@ -265,7 +265,7 @@ async def _steps(service: Service, size: int, questions: Sequence[str], room: st
             with waits.of("  facts by meaning alone"):
                 await search(db, agent, ["fact"], vector=asked.vector, embedder=registered, terms=())
             with waits.of("  of the look: use"):
-                await usage.boosts(db, agent, [(one.kind, one.memory_id) for one in found], clock.now())
+                await usage.worth(db, agent, [(one.kind, one.memory_id) for one in found], clock.now())
         with waits.of("keep a turn (not in a recall)"):
             await sessions.start_turn(service.sessions, agent, str(ids.new()), question)
         hits.append(sum(one.words > 0 for one in found))
@@ -308,7 +308,7 @@ async def _counting(stand: Stand, url: str, service: Service, size: int, questio
             await telling.publish(service, telling.recalled(agent, ids.new(), remembered))
         async with service.database.read([agent]) as db:
             with waits.of("boosts"):
-                await usage.boosts(db, agent, [(one.found.kind, one.found.memory_id) for one in seen.ranked], asked.now)
+                await usage.worth(db, agent, [(one.found.kind, one.found.memory_id) for one in seen.ranked], asked.now)
     publish = waits["publish"]
     return Counting(
         await _through(stand, url, service, size), _quantile(publish, 0.5), _quantile(publish, 0.95), _quantile(waits["boosts"], 0.5)

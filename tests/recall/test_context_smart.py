@@ -49,7 +49,7 @@ async def test_usage_boost_reranks(memory: Memory) -> None:
     before = await memory.asked("Which coffee does Maria like?", **asked)
     first, last = before.memories
     assert {first.memory_id, last.memory_id} == {ignored.fact_id, used.fact_id}
-    counts = {"counted_at": NOON.replace(day=2), "retrieved": 10, "injected": 10, "injected_lately": 10.0}
+    counts = {"compared_at": NOON.replace(day=2), "retrieved": 10, "injected": 10, "compared": 10, "compared_lately": 10.0}
     async with memory.database.write([memory.agent]) as db:
         await usage.put(
             db,

@@ -1,5 +1,6 @@
 """Ranking: what says most to the question comes first, and a weight decides between what says about as much."""
 
+import math
 import random
 from dataclasses import replace
 from datetime import timedelta
@@ -88,6 +89,30 @@ def test_use_moves_a_memory_and_no_history_moves_none() -> None:
     used, new, unused = a_found(), a_found(), a_found()
     boosts = {("fact", used.memory_id): 1.5, ("fact", unused.memory_id): 0.5}
     assert order([unused, new, used], Weights(), boosts=boosts) == [used.memory_id, new.memory_id, unused.memory_id]
+
+
+def test_what_is_new_is_not_behind_what_is_no_more_relevant_and_not_before_what_is() -> None:
+    better, worse, new = a_found(similarity=0.7), a_found(similarity=0.49), a_found(similarity=0.5)
+    boosts = {("fact", better.memory_id): 1.0, ("fact", worse.memory_id): 1.5}
+    assert order([better, worse, new], Weights(), boosts=boosts) == [worse.memory_id, better.memory_id, new.memory_id]
+    found = rank([better, worse, new], weights=Weights(), recency=0.0, boosts=boosts, now=NOON, new={("fact", new.memory_id)})
+    assert [one.found for one in found] == [new, worse, better]
+    assert found[0].score == pytest.approx(found[1].score)
+    assert found[0].score == pytest.approx(found[0].relevance * math.prod(found[0].factors.values()))
+    boosts = {("fact", better.memory_id): 1.5, ("fact", worse.memory_id): 0.5}
+    assert order([better, worse, new], Weights(), boosts=boosts, new={("fact", new.memory_id)}) == [
+        one.memory_id for one in (better, new, worse)
+    ]
+
+
+def test_what_is_new_has_every_other_weight_against_it_all_the_same() -> None:
+    noise, used = a_found(similarity=0.55, is_noise=True), a_found(similarity=0.5)
+    key = ("fact", noise.memory_id)
+    assert order([noise, used], Weights(), boosts={("fact", used.memory_id): 1.5}, new={key}) == [used.memory_id, noise.memory_id]
+    far, farther = a_found(similarity=-0.2, words=0.0), a_found(similarity=-0.21, words=0.0)
+    boosts = {("fact", farther.memory_id): 1.5}
+    assert order([far, farther], Weights(), boosts=boosts) == [farther.memory_id, far.memory_id]
+    assert order([far, farther], Weights(), boosts=boosts, new={("fact", far.memory_id)}) == [far.memory_id, farther.memory_id]
 
 
 def test_without_an_embedder_the_words_alone_decide_and_one_without_a_vector_is_not_lost_among_others() -> None:
