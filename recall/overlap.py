@@ -4,7 +4,8 @@ apart.
     overlap(one, other)       Jaccard: what both say of all that either says, 0 to 1
     drawn_on(memory, answer)  how much of a memory is in an answer: the best of the whole answer and of its sentences
 
-The spec compares words of three letters and more (001, D3), which no Chinese sentence has; terms are in nous.terms.
+The spec compares words of three letters and more (001, D3), which no Chinese sentence has; terms are in nous.terms. It compares the whole
+answer alone, too: docs/decisions/0026-use.md says why its sentences count here, and what names somebody does not.
 """
 
 from collections.abc import Set
@@ -26,10 +27,13 @@ def overlap(one: str, other: str) -> float:
     return jaccard(set(terms(one)), set(terms(other)))
 
 
-def drawn_on(memory: str, answer: str) -> float:
-    """How much of `memory` an answer says, 0 to 1: a long answer that says it in one sentence drew on it as much as a short one."""
+def drawn_on(memory: str, answer: str, *, known: Set[str] = frozenset()) -> float:
+    """How much of `memory` an answer says, 0 to 1: a long answer that says it in one sentence drew on it as much as a short one.
+
+    `known` are terms that come from elsewhere, such as the question's: what shares no others with the memory says nothing of it.
+    """
     wanted = set(terms(memory))
-    return max((jaccard(wanted, said) for said in _said(answer)), default=0.0)
+    return max((jaccard(wanted, said) for said in _said(answer) if (wanted & said) - known), default=0.0)
 
 
 def jaccard(one: Set[str], other: Set[str]) -> float:

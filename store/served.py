@@ -25,20 +25,29 @@ class Named:
 
 @dataclass(frozen=True)
 class Serving:
-    """What one turn was told, by one recall."""
+    """What one turn was told, by one recall; `question` is what the user said in it."""
 
     recall_id: UUID
     memories: tuple[Named, ...]
+    question: str = ""
 
 
-_LINES: Mapping[str, tuple[str, str, str]] = {
-    "fact": ("heart.facts", "fact_id", "content"),
-    "episode": ("heart.episodes", "episode_id", "brief"),
-    "decision": ("brain.decisions", "decision_id", "brief"),
-    "procedure": ("heart.procedures", "procedure_id", "brief"),
-    "passage": ("heart.passages", "passage_id", "content"),
+@dataclass(frozen=True)
+class Line:
+    """What a memory says, and of a fact whom or what it is about, if that is known."""
+
+    text: str
+    subject: str = ""
+
+
+_LINES: Mapping[str, tuple[str, str, str, str]] = {
+    "fact": ("heart.facts", "fact_id", "content", "subject"),
+    "episode": ("heart.episodes", "episode_id", "brief", "NULL"),
+    "decision": ("brain.decisions", "decision_id", "brief", "NULL"),
+    "procedure": ("heart.procedures", "procedure_id", "brief", "NULL"),
+    "passage": ("heart.passages", "passage_id", "content", "NULL"),
 }
-"""Where the line of each kind of memory stands: its table, the name of its id, and the column."""
+"""Where the line of each kind of memory stands: its table, the name of its id, the column, and that of its subject."""
 
 
 async def put(db: Write, agent: str, session_key: UUID, turn_id: str, serving: Serving) -> None:
@@ -62,33 +71,39 @@ async def get(db: Read, agent: str, session_id: str, turn_id: str) -> Serving | 
     """What this turn was told, in the session of this id that was heard of last; None when it was told nothing, or there is none."""
     rows = await db.execute(
         text(
-            "SELECT t.served FROM heart.sessions s JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
+            "SELECT t.served, t.content FROM heart.sessions s"
+            " JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
             " WHERE s.agent_id = :agent AND s.session_id = :session AND t.turn_id = :turn AND t.speaker = 'user' AND t.served IS NOT NULL"
             " ORDER BY s.ended_at IS NULL DESC, s.heard_at DESC LIMIT 1"
         ),
         {"agent": agent, "session": session_id, "turn": turn_id},
     )
     row = rows.one_or_none()
-    return _serving(row.served) if row else None
+    return _serving(row.served, row.content) if row else None
 
 
-async def lines(db: Read, agent: str, memories: Sequence[Named]) -> dict[tuple[str, UUID], str]:
+async def lines(db: Read, agent: str, memories: Sequence[Named]) -> dict[tuple[str, UUID], Line]:
     """What each of these memories says in a line; one that is there no more is left out."""
-    said: dict[tuple[str, UUID], str] = {}
-    for kind, (table, id_, column) in _LINES.items():
+    said: dict[tuple[str, UUID], Line] = {}
+    for kind in _LINES:
         if wanted := [one.memory_id for one in memories if one.kind == kind]:
-            said |= {(kind, one): line for one, line in await _lines(db, agent, table, id_, column, wanted)}
+            said |= {(kind, one): line for one, line in await _lines(db, agent, kind, wanted)}
     return said
 
 
-async def _lines(db: Read, agent: str, table: str, id_: str, column: str, wanted: Collection[UUID]) -> list[tuple[UUID, str]]:
+async def _lines(db: Read, agent: str, kind: str, wanted: Collection[UUID]) -> list[tuple[UUID, Line]]:
+    table, id_, column, subject = _LINES[kind]
     rows = await db.execute(
-        text(f"SELECT {id_} AS id, {column} AS line FROM {table} WHERE agent_id = :agent AND {id_} = ANY(CAST(:ids AS uuid[]))"),
+        text(
+            f"SELECT {id_} AS id, {column} AS line, {subject} AS subject FROM {table}"
+            f" WHERE agent_id = :agent AND {id_} = ANY(CAST(:ids AS uuid[]))"
+        ),
         {"agent": agent, "ids": list(wanted)},
     )
-    return [(row.id, row.line) for row in rows if row.line]
+    return [(row.id, Line(row.line, row.subject or "")) for row in rows if row.line]
 
 
-def _serving(kept: Any) -> Serving:
+def _serving(kept: Any, question: str) -> Serving:
     told = json.loads(kept) if isinstance(kept, str) else kept
-    return Serving(UUID(told["recall_id"]), tuple(Named(one["kind"], UUID(one["id"]), one["handle"]) for one in told["memories"]))
+    memories = tuple(Named(one["kind"], UUID(one["id"]), one["handle"]) for one in told["memories"])
+    return Serving(UUID(told["recall_id"]), memories, question)

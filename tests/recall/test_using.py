@@ -4,16 +4,19 @@ from uuid import UUID
 
 import pytest
 
-from recall.using import referenced
-from store.served import Named
+from recall.using import compared
+from store.served import Line, Named, Serving
 
 TEA, DESK = UUID("5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10"), UUID("6c1f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10")
-TOLD = (Named("fact", TEA, "f-5b0f0d3e"), Named("decision", DESK, "d-6c1f0d3e"))
-LINES = {("fact", TEA): "Maria drinks green tea in the morning", ("decision", DESK): "Chose a standing desk for the office"}
+TOLD = Serving(UUID(int=1), (Named("fact", TEA, "f-5b0f0d3e"), Named("decision", DESK, "d-6c1f0d3e")), "Anything to know?")
+LINES = {
+    ("fact", TEA): Line("Maria drinks green tea in the morning", "Maria"),
+    ("decision", DESK): Line("Chose a standing desk for the office"),
+}
 
 
 def drew_on(answer: str, *cited: str) -> list[tuple[UUID, str]]:
-    return [(one.id, one.how) for one in referenced(TOLD, LINES, answer, cited=cited)]
+    return [(one.id, one.how) for one in compared(TOLD, LINES, answer, cited=cited).drawn_on]
 
 
 @pytest.mark.parametrize(
@@ -44,4 +47,39 @@ def test_what_is_cited_beside_the_answer_counts_however_it_is_written(cited: str
 
 
 def test_what_was_forgotten_meanwhile_has_no_words_to_share() -> None:
-    assert referenced(TOLD, {}, "She drinks green tea in the morning.") == ()
+    assert compared(TOLD, {}, "She drinks green tea in the morning.").drawn_on == ()
+
+
+def asked(question: str, line: Line, answer: str, *cited: str) -> tuple[bool, bool]:
+    """Of one memory that was told to a question: whether the answer was compared with it, and whether it drew on it."""
+    found = compared(Serving(UUID(int=1), TOLD.memories[:1], question), {("fact", TEA): line}, answer, cited=cited)
+    return bool(found.compared), bool(found.drawn_on)
+
+
+COFFEE = Line("Maria takes her coffee black", "Maria")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "drew"),
+    [
+        ("Hi, I am back", "Hello Maria!", False),
+        ("How does Maria take her coffee?", "How does Maria take her coffee?", False),
+        ("How does Maria take her coffee?", "I do not know how Maria takes her coffee.", False),
+        ("How does Maria take her coffee?", "She takes it black.", True),
+        ("How does she like it?", "Black.", True),
+    ],
+)
+def test_who_is_named_or_asked_about_is_not_used_by_that(question: str, answer: str, drew: bool) -> None:
+    assert asked(question, COFFEE, answer) == (True, drew)
+
+
+def test_what_says_no_more_than_the_question_is_not_judged_by_words_it_cannot_add_but_by_its_id() -> None:
+    question = "Does Maria take her coffee black?"
+    assert asked(question, COFFEE, "Yes, Maria takes her coffee black.") == (False, False)
+    assert asked(question, COFFEE, "No idea.") == (False, False)
+    assert asked(question, COFFEE, "Yes.", "f-5b0f0d3e") == (True, True)
+
+
+def test_all_that_was_told_is_compared_and_an_answer_without_words_with_nothing() -> None:
+    assert [one.id for one in compared(TOLD, LINES, "No idea.").compared] == [TEA, DESK]
+    assert compared(TOLD, LINES, " \n").compared == ()
