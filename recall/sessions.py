@@ -13,7 +13,7 @@ How an episode is opened is in opening.py, how a session ends in ending.py, and 
 significance.py. The rules are the spec's (000, A and B).
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -21,8 +21,9 @@ import structlog
 
 from nous import clock, ids
 from nous.errors import Outage, UserMistake
-from store import sessions
+from store import outbox, sessions
 from store.database import Write
+from store.outbox import Letter
 from store.sessions import Session, Turn
 
 from . import ending, opening, reported, significance
@@ -80,15 +81,18 @@ async def end_turn(
     used: Iterable[str] = (),
     at: datetime | None = None,
     turn_id: str | None = None,
+    letters: Sequence[Letter] = (),
 ) -> Session:
     """A turn has ended: keep what the assistant said, and count the turn and the tools it used, by their names.
 
-    Begins the session when none of this id is open, as after a long silence: no words are lost. Otherwise as `start_turn`.
+    Begins the session when none of this id is open, as after a long silence: no words are lost. `letters` tell of the answer, and are
+    committed with it. Otherwise as `start_turn`.
     """
     heard = reported.utterance(agent, session_id, ASSISTANT, said, at=at, turn_id=turn_id)
     names = [name for tool in used if (name := reported.short("a tool's name", tool))]
     async with tools.database.write([agent]) as db:
         session, is_new = await _keep(db, heard)
+        await outbox.insert(db, letters, now=clock.now())
         if not is_new:
             return session
         session = replace(

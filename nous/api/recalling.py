@@ -47,5 +47,5 @@ async def recall(asked: Question, agent: Agent, service: TheService) -> Context:
         otherwise="question",
     )
     recall_id = asked.recall_id or ids.new()
-    await telling.publish(service, telling.recalled(agent, recall_id, remembered))
+    await telling.publish(service, telling.recalled(agent, recall_id, remembered, is_past=asked.as_of is not None))
     return Context(**shapes.told(recall_id, remembered))

@@ -4,21 +4,24 @@
     POST /v1/sessions/{id}/turns/{turn}/result      the answer kept ─▶ compared with what the turn was told ─▶ memory_referenced
     POST /v1/sessions/{id}/end                      closed, and a summary follows; or put aside
 
-Told again under the same turn id, nothing is kept or counted twice.
+Told again under the same turn id, nothing is kept or counted twice. The events that tell of it are committed with it, and published by a
+running worker where this process was stopped before.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from events import ReferencedMemory
-from nous import ids
+from events import Event, ReferencedMemory
+from nous import clock, ids
 from recall import reported, sessions, using
 from recall.remembering import Remembered, remember
-from store import served
+from store import outbox, served
 from store import sessions as kept
+from store.outbox import Letter
 from store.served import Serving
 from store.sessions import Session
 
@@ -120,8 +123,8 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheSer
         service.recall, agent, turn.user, conversation=before, frame=turn.frame, budget=turn.budget, explain=turn.explain
     )
     recall_id = ids.derived("recall", agent, str(session.session_key), turn_id)
-    await _keep_served(service, session, turn_id, recall_id, remembered)
-    await telling.publish(service, telling.recalled(agent, recall_id, remembered, session_id=session_id, turn=turn_id))
+    events = telling.recalled(agent, recall_id, remembered, session_id=session_id, turn=turn_id)
+    await telling.send(service, await _keep_served(service, session, turn_id, recall_id, remembered, events))
     return Begun(**shapes.told(recall_id, remembered), session_id=session_id, turn=turn_id, episode_id=session.episode_id)
 
 
@@ -132,16 +135,18 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
     async with service.database.read([agent]) as db:
         serving = await served.get(db, agent, session_id, turn)
         lines = await served.lines(db, agent, serving.memories) if serving else {}
-    session = await sessions.end_turn(service.sessions, agent, session_id, how.assistant, used=how.tools, at=how.at, turn_id=turn)
-    drawn_on = using.referenced(serving.memories, lines, how.assistant, cited=how.cited) if serving else ()
-    if serving:
-        await telling.publish(service, telling.referenced(agent, serving.recall_id, drawn_on))
+    comparison = using.compared(serving, lines, how.assistant, cited=how.cited) if serving else using.Comparison()
+    letters = [outbox.letter(one) for one in telling.referenced(agent, serving.recall_id, comparison)] if serving else []
+    session = await sessions.end_turn(
+        service.sessions, agent, session_id, how.assistant, used=how.tools, at=how.at, turn_id=turn, letters=letters
+    )
+    await telling.send(service, letters)
     return Ended(
         session_id=session_id,
         turn=turn,
         turn_count=session.turn_count,
         episode_id=session.episode_id,
-        referenced=tuple(Reference.of(one) for one in drawn_on),
+        referenced=tuple(Reference.of(one) for one in comparison.drawn_on),
     )
 
 
@@ -168,8 +173,16 @@ async def _conversation(service: Service, agent: str, session_id: str, turn_id: 
     return before[:again]
 
 
-async def _keep_served(service: Service, session: Session, turn_id: str, recall_id: UUID, remembered: Remembered) -> None:
-    """Keep what the turn was told, for its result. The agent's lock is not needed: only this turn's row is written."""
+async def _keep_served(
+    service: Service, session: Session, turn_id: str, recall_id: UUID, remembered: Remembered, events: Sequence[Event]
+) -> list[Letter]:
+    """Keep what the turn was told, for its result, and with it the events that tell of that, which are given to be sent.
+
+    The agent's lock is not needed: only this turn's row is written.
+    """
+    letters = [outbox.letter(one) for one in events]
     told = tuple(served.Named(one.kind, one.memory_id, one.handle) for one in remembered.memories)
     async with service.database.notes([session.agent_id]) as db:
         await served.put(db, session.agent_id, session.session_key, turn_id, Serving(recall_id, told))
+        await outbox.insert(db, letters, now=clock.now())
+    return letters

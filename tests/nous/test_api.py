@@ -14,13 +14,18 @@ from redis.asyncio import Redis
 import events
 from nous import embedded
 from nous.api import events as routes
+from nous.api import telling
 from nous.settings import Settings
+from recall.plans import MOST_MEMORIES as MOST_MEMORIES_OF_A_KIND
+from recall.remembering import Remembered
 from store import censors, decisions, facts, mentions, sessions, usage
 from store.database import Database
 from store.outbox import unpublished
+from store.search import Kind
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, an_id
 from tests.nous.api import MINE, OTHER, Api, Hands, served
 from tests.workers.conftest import ScriptedMind
+from workers.runtime import streams, sweep
 from workers.runtime.worker import Kit
 
 STREAMS = [*events.CATALOGUE]
@@ -186,7 +191,85 @@ async def test_a_turn_is_told_what_bears_on_it_and_its_answer_is_compared_with_t
     await hands.settle(["memory_recalled", "memory_referenced"])
     async with database.read([MINE]) as db:
         used = (await usage.of(db, MINE, [("fact", tea.fact_id)]))["fact", tea.fact_id]
-    assert (used.retrieved, used.injected, used.referenced) == (1, 1, 1)
+        unused = (await usage.of(db, MINE, [("fact", desk.fact_id)]))["fact", desk.fact_id]
+    assert (used.retrieved, used.injected, used.compared, used.referenced) == (1, 1, 1, 1)
+    assert (unused.retrieved, unused.injected, unused.compared, unused.referenced) == (1, 1, 1, 0)
+
+
+async def test_an_answer_that_drew_on_nothing_counts_against_what_it_was_told(api: Api, hands: Hands, database: Database) -> None:
+    coffee = a_fact(agent_id=MINE, content="Maria takes her coffee black", provenance="user_stated")
+    await keep(database, coffee)
+    for turn in range(3):
+        await api.post("/v1/sessions/chat/turns", {"user": f"How does Maria take her coffee? {turn}", "turn": str(turn)})
+        await api.post("/v1/recall", {"question": "How does Maria take her coffee?"})
+        await api.post(f"/v1/sessions/chat/turns/{turn}/result", {"assistant": f"Hello Maria {turn}!"})
+    await hands.settle(["memory_recalled", "memory_referenced"])
+    async with database.read([MINE]) as db:
+        used = (await usage.of(db, MINE, [("fact", coffee.fact_id)]))["fact", coffee.fact_id]
+    assert (used.retrieved, used.compared, used.referenced) == (6, 3, 0)
+
+
+async def test_being_asked_what_was_true_then_is_not_held_against_what_is_true_now(api: Api, hands: Hands, database: Database) -> None:
+    now = a_fact(agent_id=MINE, content="Maria lives in Bergen", valid_from=NOON.replace(month=11))
+    old = a_fact(agent_id=MINE, content="Maria lives in Oslo", active=False, superseded_by=now.fact_id, valid_to=now.valid_from)
+    await keep(database, now)
+    await keep(database, old)
+    asked = {"question": "Where does Maria live?", "as_of": (NOON.replace(month=10)).isoformat()}
+    told = await api.post("/v1/recall", asked)
+    assert [one["id"] for one in told["memories"]] == [str(old.fact_id)]
+    await hands.settle(["memory_recalled"])
+    async with database.read([MINE]) as db:
+        used = (await usage.of(db, MINE, [("fact", now.fact_id)]))["fact", now.fact_id]
+    assert (used.retrieved, used.injected, used.boost(NOON)) == (1, 0, 1.0)
+
+
+async def test_a_plan_that_tells_more_than_one_event_holds_is_counted_in_several(
+    api: Api, hands: Hands, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "MOST_MEMORIES", 2)
+    rows = [a_fact(agent_id=MINE, content=f"Maria has a parrot called {name}", provenance="user_stated") for name in "ABCDE"]
+    await keep(database, *rows)
+    begun = await api.post("/v1/sessions/chat/turns", {"user": "What are Maria's parrots called?", "turn": "1"})
+    assert len(begun["memories"]) == 5
+    cited = [one["handle"] for one in begun["memories"]]
+    ended = await api.post("/v1/sessions/chat/turns/1/result", {"assistant": "I cannot say.", "cited": cited})
+    assert len(ended["referenced"]) == 5
+    await hands.settle(["memory_recalled", "memory_referenced"])
+    async with database.read([MINE]) as db:
+        used = await usage.of(db, MINE, [("fact", one.fact_id) for one in rows])
+    assert [(one.injected, one.compared, one.referenced) for one in used.values()] == [(1, 1, 1)] * 5
+
+
+def test_the_largest_plan_is_told_of_in_events_that_do() -> None:
+    left_out: list[tuple[Kind, uuid.UUID]] = [("fact", an_id()) for _ in range(5 * MOST_MEMORIES_OF_A_KIND)]
+    told = telling.recalled(MINE, an_id(), Remembered("", "task", 0, left_out=tuple(left_out)))
+    assert len({one.event_id for one in told}) == len(told) == 2
+
+
+async def test_what_a_turn_and_its_answer_have_to_tell_outlives_a_process_that_stops_before_it_told(
+    api: Api, redis: Redis, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after what was served, or the answer, was committed, and before Redis had its events."""
+
+    async def stopped(*_: object, **__: object) -> None:
+        raise RuntimeError("stopped here")
+
+    fact, censor = a_fact(agent_id=MINE, content="Maria drinks green tea"), a_censor(agent_id=MINE, trigger_pattern="tea", severity="block")
+    await keep(database, fact)
+    async with database.write([MINE]) as db:
+        await censors.insert(db, censor)
+    with monkeypatch.context() as patch:
+        patch.setattr(streams, "append", stopped)
+        await api.post("/v1/sessions/chat/turns", {"user": "What does Maria drink? Tea?", "turn": "1"}, 500)
+        await api.post("/v1/sessions/chat/turns/1/result", {"assistant": "She drinks it green."}, 500)
+    assert await published(redis, "censor_triggered") == []
+    monkeypatch.setattr(sweep, "LEFT_BEHIND_AFTER", sweep.LEFT_BEHIND_AFTER * 0)
+    await sweep.sweep(database, redis, {})
+    (triggered,) = await published(redis, "censor_triggered")
+    assert (triggered["censor_id"], triggered["was_blocked"]) == (str(censor.censor_id), True)
+    for stream in ("memory_recalled", "memory_referenced"):
+        (told,) = await published(redis, stream)
+        assert [one["id"] for one in told["memories"]] == [str(fact.fact_id)], stream
 
 
 async def test_what_was_found_and_had_no_room_is_counted_as_found_and_not_as_told(api: Api, hands: Hands, database: Database) -> None:
@@ -352,6 +435,25 @@ async def test_a_retired_fact_is_restored_beside_what_retired_it(api: Api, kit: 
     assert [one["reason"] for one in await published(redis, "fact_restored")] == ["she has two homes"]
     for fact in (old, now):
         await api.post(f"/v1/facts/{fact}/restore", {"reason": "it is true"}, 409)
+
+
+@pytest.mark.parametrize("is_heard", [False, True])
+async def test_a_fact_whose_rows_contradict_each_other_is_not_restored_and_says_so(
+    api: Api, database: Database, redis: Redis, *, is_heard: bool
+) -> None:
+    now = a_fact(agent_id=MINE, content="Maria lives in Bergen")
+    old = a_fact(agent_id=MINE, content="Maria lives in Oslo", active=False, superseded_by=now.fact_id)
+    await keep(database, now)
+    await keep(database, old)
+    if is_heard:  # of another event than the rows are due to
+        async with database.write([MINE]) as db:
+            await mentions.insert(db, [a_mention(one, mention_id=one.fact_id) for one in (old, now)])
+    refused = await api.post(f"/v1/facts/{old.fact_id}/restore", {"reason": "she has two homes"}, 409)
+    assert "was stored by is not kept" in refused["detail"]
+    assert "nothing was changed" in refused["detail"]
+    async with database.read([MINE]) as db:
+        assert (await facts.by_key(db, [old.key]))[old.key].superseded_by == now.fact_id
+    assert await published(redis, "fact_restored") == []
 
 
 async def test_a_fact_is_forgotten_for_good_everywhere(api: Api, hands: Hands, database: Database, redis: Redis) -> None:
