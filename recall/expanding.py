@@ -2,8 +2,8 @@
 
     id ─▶ the agent's own memory of that id ─▶ all it says, inside the fence; of a long one first what is to the point of the question
 
-A fact is known by any id it was ever published under. One that is no longer true says so, and what is true instead. What was forgotten,
-what is another agent's and what never was are the same from here: there is no such memory.
+A fact is known by any id it was ever published under. One that is no longer true says so, and what is true instead; so does what
+was said in an episode (outdated.py). What was forgotten, what is another agent's and what never was are the same from here: no such memory.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,11 +15,12 @@ from nous import fence
 from nous.errors import UserMistake
 from nous.fence import without_recalled
 from store import decisions, episodes, facts, mentions, passages, procedures, sessions
+from store import outdated as kept_outdated
 from store.database import Read
 from store.facts import Fact
 from store.search import KINDS, Kind
 
-from . import parts, reported
+from . import outdated, parts, reported
 from .assembling import harmless
 from .parts import Detail
 from .tools import Tools
@@ -44,6 +45,7 @@ class _Record:
     at: datetime
     lines: tuple[str, ...]
     detail: Detail | None = None
+    episode_id: UUID | None = None
 
 
 async def expand(tools: Tools, agent: str, kind: Kind | None, memory_id: UUID, question: str | None = None) -> Expanded:
@@ -58,8 +60,9 @@ async def expand(tools: Tools, agent: str, kind: Kind | None, memory_id: UUID, q
             raise UserMistake(
                 f"agent {agent!r} has no {kind or 'memory'} {memory_id}; the ids are those that recall told, or an event named"
             )
-    part = await _part(tools, agent, record, question) if question and record.detail else ""
-    lines = tuple(harmless(line) for line in record.lines)
+        gone = await kept_outdated.of_episodes(db, agent, [record.episode_id] if record.episode_id else [])
+    part = outdated.marked(await _part(tools, agent, record, question), gone) if question and record.detail else ""
+    lines = tuple(harmless(outdated.marked(line, gone)) for line in record.lines)
     shown = [f"[{one} {record.memory_id}]", *([f"to the point: {harmless(part)}"] if part else []), *lines]
     return Expanded(one, record.memory_id, record.at, lines, part, fence.recalled(shown))
 
@@ -183,6 +186,7 @@ async def _episode(db: Read, agent: str, memory_id: UUID) -> _Record | None:
             *((speaker, without_recalled(words)) for speaker, words in said),
         ),
         await parts.of_episode(db, agent, found),
+        found.episode_id,
     )
 
 
@@ -191,7 +195,8 @@ async def _passage(db: Read, agent: str, memory_id: UUID) -> _Record | None:
     if found is None:
         return None
     lines = [("said", line) for line in found.content.splitlines()]
-    return _Record(found.passage_id, found.said_at, _said(("of", f"episode {found.episode_id}"), ("when", found.said_at), *lines))
+    said = _said(("of", f"episode {found.episode_id}"), ("when", found.said_at), *lines)
+    return _Record(found.passage_id, found.said_at, said, episode_id=found.episode_id)
 
 
 def _said(*told: tuple[str, object]) -> tuple[str, ...]:

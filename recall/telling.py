@@ -12,7 +12,7 @@ from uuid import UUID
 from nous.settings import Settings
 from store.search import Kind
 
-from . import assembling, fitting, frames, parts, tokens
+from . import assembling, fitting, frames, outdated, parts, tokens
 from .asking import Asked
 from .assembling import Line
 from .choosing import Gates
@@ -104,9 +104,10 @@ def _instructions(asked: Asked, settings: Settings, room: int, cost: Cost) -> st
 
 
 async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked]) -> list[Line]:
-    """Each memory as a line, with the part that is to the point where it is long."""
+    """Each memory as a line, with the part that is to the point where it is long, and a mark on what is no longer so."""
     named = handles([(one.found.kind, one.found.memory_id) for one in chosen])
     held = {one.found.episode_id for one in chosen if one.found.kind == "passage"}
+    gone = await outdated.of(tools, asked, chosen)
     lines = []
     for one in chosen:
         found = one.found
@@ -115,6 +116,8 @@ async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked
         if detail is not None and found.memory_id not in held:  # its passages are told anyway
             part = await parts.part(tools, asked.agent, detail, asked.own, asked.vector)
             text = f"{text} — {part}" if part else text
+        if found.kind in {"episode", "passage"} and found.episode_id:
+            text = outdated.marked(text, gone.get(found.episode_id, ()))
         lines.append(
             Line(
                 kind=found.kind,
