@@ -83,7 +83,10 @@ async def restore(fact_id: UUID, why: Restore, agent: Agent, service: TheService
     )
     async with service.database.write([agent]) as db:
         registered = await embedders.active(db)
-        decided = await people.decide(db, told, table=registered.table)
+        try:
+            decided = await people.decide(db, told, table=registered.table)
+        except UserMistake as refused:
+            raise Problem(409, str(refused)) from None
         now = (await facts.by_key(db, [fact.key]))[fact.key]
     await telling.send(service, decided.letters)
     return Restored(

@@ -132,6 +132,8 @@ async def _texts(db: Read, fact: Fact) -> set[bytes]:
 
 async def _settled(db: Write, table: str, told: Event, texts: Iterable[bytes]) -> Change:
     change = await settling.find(db, told.agent_id, set(texts))
+    if unclaimed := change.before.keys() - change.after.keys():
+        raise UserMistake(_unclaimed(unclaimed))
     await settling.write(db, table, change, due_to=lambda _: told.event_id, now=told.occurred_at)
     return change
 
@@ -152,6 +154,15 @@ def _text(mention: Mention) -> bytes:
 
 def _same_words(content: str, apart: Fact) -> str:
     return f"{content!r} is what {apart.fact_id} says, word for word; the same words cannot be two facts"
+
+
+def _unclaimed(fact_ids: Iterable[UUID]) -> str:
+    one, *others = sorted(map(str, fact_ids))
+    more = f", nor of {len(others)} more" if others else ""
+    return (
+        f"the claim that {one} was stored by is not kept{more}, so how it stands cannot be told, and nothing was changed. No event leaves"
+        f" it so: rows were written or erased by hand, or came back in part. nous replay makes them anew from the archive, beside these"
+    )
 
 
 def _not_retired(fact: Fact) -> str:
