@@ -16,7 +16,7 @@ import workers
 from nous.settings import Settings
 from nous.stories.verdict import Tone, verdict
 from workers.runtime import retention, streams
-from workers.runtime.look import ALL_STREAMS, Look, Standing, look, settled, unsure
+from workers.runtime.look import ALL_STREAMS, Look, Standing, Unfilled, look, settled, unfilled, unsure
 from workers.runtime.retention import Kept
 
 from . import place, screen
@@ -72,7 +72,7 @@ async def status(settings: Settings, *, is_json: bool) -> None:
         seen = await look(settings, database, redis)
         held = await retention.kept(redis, workers.consumers(), keep_s=settings.stream_keep_s)
         async with database.overview() as db:
-            seen = replace((await unsure(db)).told_in(seen), streams=held)
+            seen = replace((await unsure(db)).told_in(seen), streams=held, unfilled=await unfilled(db))
     stands = verdict(seen, held)
     if is_json:
         screen.emit({"verdict": asdict(stands), **seen.as_data()})
@@ -91,6 +91,8 @@ def notes(seen: Look) -> Iterator[Text]:
     yield from _of_minds(seen)
     for held in seen.streams:
         yield from _of_stream(held)
+    if seen.unfilled:
+        yield from _of_search(seen.unfilled)
     if seen.outbox:
         yield _noted(f"{screen.plural(seen.outbox, 'derived event')} to publish; a running worker does it within seconds")
     everyone = (*seen.workers, seen.archivist)
@@ -170,6 +172,18 @@ def _of_minds(seen: Look) -> Iterator[Text]:
     if pairs := seen.unsure - seen.by_rule:
         told = f"{screen.plural(pairs, 'pair')} unsure: no mind could tell, and both facts stay"
         yield _noted(f"{told}; once another mind is set: {place.command()} fact recheck", "dim")
+
+
+def _of_search(left: Unfilled) -> Iterator[Text]:
+    """What recall does not find yet as it will."""
+    if left.without_words:
+        are = "memory of before search has" if left.without_words == 1 else "memories of before search have"
+        then = "until then a fact or an episode is found by its meaning alone, a decision or a procedure not at all"
+        yield screen.said(f"{left.without_words:,} {are} no words yet; running workers fill them in; {then}", "yellow")
+    if left.without_vector:
+        yield _noted(
+            f"{screen.plural(left.without_vector, 'vector')} to make; until then found by words alone; running workers do it", "dim"
+        )
 
 
 def _waiting(seen: Look) -> str:

@@ -14,12 +14,15 @@ from nous.cli.moments import typed
 from nous.errors import UserMistake
 from providers.mind import MindAway
 from providers.offline import OfflineMind
-from store import outbox, receipts
+from store import decisions, outbox, receipts
 from store.database import Database
 from tests.conftest import until
+from tests.factories import a_decision
 from tests.nous.conftest import Nous, PortsAreAlike, at_work, contents
 from tests.nous.conftest import learned as claimed
+from tests.store.conftest import run
 from tests.workers.conftest import ScriptedMind
+from workers.runtime import filling
 from workers.runtime.worker import Kit
 
 OSLO, BERGEN, ROME = "Maria lives in Oslo.", "Maria lives in Bergen.", "Maria lives in Rome."
@@ -472,6 +475,19 @@ async def test_pairs_that_were_judged_by_rule_alone_are_said_to_want_a_key_and_n
     shown = (await nous("status")).stdout
     assert "1 pair judged by rule only, and both facts stay; with ANTHROPIC_API_KEY set, nous fact recheck has them judged" in shown
     assert "no mind could tell" not in shown
+
+
+async def test_status_says_that_search_is_being_filled_and_how_much_is_left(nous: Nous, kit: Kit) -> None:
+    async with kit.database.write(["agent-7"]) as db:
+        await decisions.put(db, [a_decision(agent_id="agent-7") for _ in range(2)])
+        await run(db, "UPDATE brain.decisions SET words = NULL, word_count = NULL")
+        await run(db, "DELETE FROM bus.unembedded")
+    assert (await nous.json("status"))["search"] == {"without_words": 2, "without_vector": 0}
+    told = " ".join((await nous("status")).stdout.split())
+    assert "2 memories of before search have no words yet; running workers fill them in; until then" in told
+    await filling.fill(kit)
+    assert (await nous.json("status"))["search"] == {"without_words": 0, "without_vector": 0}
+    assert "no words yet" not in (await nous("status")).stdout
 
 
 @pytest.mark.usefixtures("working")

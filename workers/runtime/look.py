@@ -21,7 +21,7 @@ from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
 from providers.offline import OfflineMind
-from store import answers, outbox, receipts, retries
+from store import answers, outbox, receipts, retries, unembedded, wordless
 from store.database import Database, Read
 
 from . import streams
@@ -84,8 +84,8 @@ class Look:
     """Every worker at one moment, the archivist, and how many derived events Redis does not have yet.
 
     `mind` is why the longest of what waits for a mind does; `unsure` counts the pairs of facts that no mind could tell about, `by_rule`
-    those of them that only the offline mind was asked about; `streams` says what each stream holds and who holds it back. The last three
-    are dear, and are there only where they were looked at too.
+    those of them that only the offline mind was asked about; `streams` says what each stream holds and who holds it back; `unfilled` what
+    search does not find yet as it will. These last are dear, and are there only where they were looked at too.
     """
 
     workers: tuple[Standing, ...]
@@ -95,6 +95,7 @@ class Look:
     by_rule: int = 0
     archivist: Standing = NOBODY
     streams: Sequence[Kept] = ()
+    unfilled: "Unfilled | None" = None
 
     @property
     def is_settled(self) -> bool:
@@ -122,11 +123,25 @@ class Look:
             "workers": [asdict(one) for one in self.workers],
             "archivist": asdict(self.archivist),
             **({"streams": [asdict(one) for one in self.streams]} if self.streams else {}),
+            **({"search": asdict(self.unfilled)} if self.unfilled else {}),
         }
 
     @property
     def _waited_for(self) -> Sequence[Standing]:
         return (*self.workers, self.archivist) if self.archivist.is_alive else self.workers
+
+
+@dataclass(frozen=True)
+class Unfilled:
+    """How many memories from before search have no words yet, and how many wait for a vector: workers fill both in, beside their work."""
+
+    without_words: int
+    without_vector: int
+
+
+async def unfilled(db: Read) -> Unfilled:
+    """What search does not find yet as it will; needs an overview, and while a fill goes on looks at all that is left of it."""
+    return Unfilled(await wordless.count(db), await unembedded.count(db))
 
 
 @dataclass(frozen=True)
