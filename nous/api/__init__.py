@@ -9,7 +9,8 @@ application   the routes put together
 service       what they work with, and how it is opened and closed
 who           whom a request speaks for
 paths         ids in a path, whatever characters they have
-limits        how large, and how often
+known         tokens that were good a moment ago
+limits        how large, how often, and how many that wait
 measured      how long it took
 health        whether it can work, and what it counted
 problems      what went wrong, as RFC 9457 has it

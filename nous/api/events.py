@@ -12,6 +12,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -171,22 +172,28 @@ async def standing(
 ) -> Standing:
     """What became of an event: what each worker made of it. With `wait`, once it is settled, or as it stands after so long.
 
-    404 while nobody has seen it: an event that was taken a moment ago may not be known yet.
+    404 while nobody has seen it: an event that was taken a moment ago may not be known yet. 429 when sixteen requests of this agent wait.
     """
     if not is_storable(event_id):
         raise nothing("event")
-    deadline, pause = time.monotonic() + wait, LOOK_S
+    with service.waiting.one(agent) if wait else nullcontext():
+        seen = await _settled(service, agent, event_id, request, within_s=wait)
+    if seen is None:
+        raise nothing("event")
+    return seen
+
+
+async def _settled(service: Service, agent: str, event_id: str, request: Request, *, within_s: float) -> Standing | None:
+    """What is known of it once it is settled, or as it stands after so long; sooner when nobody waits any longer."""
+    deadline, pause = time.monotonic() + within_s, LOOK_S
     while True:
         async with service.database.read([agent]) as db:
             seen = await _seen(db, agent, event_id)
         left = deadline - time.monotonic()
         if (seen and seen.is_settled) or left <= 0 or await request.is_disconnected():
-            break
+            return seen
         await asyncio.sleep(min(pause, left))
         pause = min(LOOK_CAP_S, pause * 1.5)
-    if seen is None:
-        raise nothing("event")
-    return seen
 
 
 async def _seen(db: Read, agent: str, event_id: str) -> Standing | None:

@@ -1,10 +1,12 @@
-"""How large a request may be, and how often somebody may ask.
+"""How large a request may be, how often somebody may ask, and how many may wait.
 
-Both are of one process: with several, each lets through as many. What all of them together let through is for whoever stands before them.
+All are of one process: with several, each lets through as many. What all of them together let through is for whoever stands before them.
 """
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -14,6 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .problems import Problem, problem
 
 MOST_KNOWN = 10_000  # who asked lately; of more, those that asked longest ago are forgotten, and may ask afresh
+
+MOST_WAITING = 16
+WAITING_RETRY_S = 2
 
 
 @dataclass
@@ -39,6 +44,37 @@ class Rates:
         self._known.move_to_end(who)
         while len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
+
+    def give_back(self, who: str) -> None:
+        """The last request of `who` was not meant for this allowance."""
+        if who in self._known:
+            left, at = self._known[who]
+            self._known[who] = (left + 1, at)
+
+
+@dataclass
+class Waiting:
+    """Who waits for something to happen. Each of them looks again and again, so each agent may have only so many at once."""
+
+    most: int = MOST_WAITING
+    _now: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def one(self, who: str) -> Iterator[None]:
+        """Wait, for the block. Raises Problem 429 when too many of `who` do."""
+        if self._now[who] >= self.most:
+            raise Problem(
+                429,
+                f"{self.most} requests of this agent wait already; ask without `wait`, or again in {WAITING_RETRY_S} s",
+                headers={"Retry-After": str(WAITING_RETRY_S)},
+            )
+        self._now[who] += 1
+        try:
+            yield
+        finally:
+            self._now[who] -= 1
+            if not self._now[who]:
+                del self._now[who]
 
 
 class Bounded:

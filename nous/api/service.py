@@ -21,7 +21,8 @@ from store import embedders
 from store.database import Database
 from workers.runtime import streams
 
-from .limits import Rates
+from .known import Known
+from .limits import Rates, Waiting
 
 LOOK_AGAIN_S = 1.0  # after Postgres was away
 
@@ -40,6 +41,8 @@ class Service:
     stores: Stores
     is_open: bool = False
     rates: Rates = field(default_factory=lambda: Rates(600))
+    known: Known = field(default_factory=Known)
+    waiting: Waiting = field(default_factory=Waiting)
 
 
 @asynccontextmanager

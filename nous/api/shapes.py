@@ -11,6 +11,7 @@ from events import MemoryKind, Severity
 from events.base import Moment
 from events.wire import mended
 from recall.matching import Match
+from recall.plans import MOST_TOKENS
 from recall.remembering import Remembered, Served
 
 MOST_CHARACTERS = 1_048_576  # of a turn, as of a transcript
@@ -113,4 +114,4 @@ def plain(data: Any) -> Any:
 
 
 Frame = Literal["conversation", "question", "task", "decision", "creative", "debug"]
-Budget = Annotated[int, Field(ge=0, le=1_000_000)]
+Budget = Annotated[int, Field(ge=0, le=MOST_TOKENS)]

@@ -1,7 +1,7 @@
 """Whom a request speaks for: the agent of its token, whatever else the request says.
 
-Authorization: Bearer nous_… ─▶ its hash looked up ─┬─ good ────────────────────▶ its agent
-                                                    └─ unknown, revoked, expired ▶ 401, the same words
+Authorization: Bearer nous_… ─▶ good a moment ago, or its hash looked up ─┬─ good ────────────────────▶ its agent
+                                                                          └─ unknown, revoked, expired ▶ 401, the same words
 no token ─┬─ served on loopback alone, asked from there under its name, by no proxy ─▶ the agent that `Nous-Agent` names
           └─ anything else ─▶ 401
 """
@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from events.base import AgentId
 from nous import clock
 from store import tokens
+from store.tokens import Token
 
 from .problems import Problem
 from .service import Service
@@ -41,16 +42,41 @@ async def agent(request: Request) -> str:
     written = request.headers.get("authorization")
     if written is None:
         return _on_this_machine(request, one, named)
-    scheme, _, held = written.partition(" ")
-    async with one.database.overview() as db:
-        token = await tokens.held(db, held.strip()) if scheme.lower() == "bearer" else None
-    if token is None or not token.is_good(clock.now()):
-        one.rates.take(f"nobody at {_peer(request)}")
-        raise Problem(401, "the token is not known, was revoked or has expired; nous token new makes one", headers=CHALLENGE)
+    token = await _token(one, written, peer=f"nobody at {_peer(request)}")
     if named is not None and named != token.agent_id:
         raise Problem(403, "the token speaks for another agent than Nous-Agent names; leave that header out")
-    one.rates.take(f"token {token.token_id}")
     return token.agent_id
+
+
+async def _token(one: Service, written: str, *, peer: str) -> Token:
+    """The good token that is shown. An allowance is taken from before Postgres is asked, so that who is refused costs it nothing.
+
+    It is the token's own where that was good lately, else that of `peer`, which has it back when the token is good. Raises Problem 401 and
+    429; Outage.
+    """
+    scheme, _, said = written.partition(" ")
+    held = said.strip() if scheme.lower() == "bearer" else ""
+    digest, now = tokens.digest(held), clock.now()
+    known = one.known.lately(digest)
+    one.rates.take(peer if known is None else f"token {known.token_id}")
+    if known and known.is_good(now) and one.known.is_fresh(digest):
+        return known
+    found = await _looked_up(one, held)
+    if found is None or not found.is_good(now):
+        one.known.drop(digest)
+        raise Problem(401, "the token is not known, was revoked or has expired; nous token new makes one", headers=CHALLENGE)
+    one.known.keep(found)
+    if known is None:
+        one.rates.give_back(peer)
+        one.rates.take(f"token {found.token_id}")
+    return found
+
+
+async def _looked_up(one: Service, held: str) -> Token | None:
+    if not held:
+        return None
+    async with one.database.overview() as db:
+        return await tokens.held(db, held)
 
 
 def _on_this_machine(request: Request, one: Service, named: str | None) -> str:

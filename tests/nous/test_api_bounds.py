@@ -17,8 +17,9 @@ from hypothesis import settings as fuzz
 from redis.asyncio import Redis
 from schemathesis.checks import not_a_server_error
 
+from events import CATALOGUE
 from nous import clock, embedded
-from nous.api import limits
+from nous.api import known, limits
 from nous.api.application import application
 from nous.api.problems import Problem
 from nous.api.service import Service
@@ -26,12 +27,15 @@ from nous.settings import Settings
 from providers.embedder import Vectors
 from providers.zero import ZeroEmbedder
 from recall import remembering
-from store import censors, decisions, episodes, facts, passages, procedures, tokens
+from store import censors, decisions, episodes, facts, passages, procedures, tokens, usage
 from store.database import Database
+from store.tokens import Token
+from tests.conftest import until
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_procedure, an_episode, an_id
-from tests.nous.api import MINE, OTHER, Api, served, token
+from tests.nous.api import MINE, OTHER, Api, Hands, served, token
 from workers.runtime import metrics, streams
 from workers.runtime.serve import serving
+from workers.runtime.worker import Kit
 
 SETTINGS = Settings(embedder="zero", mind="offline")
 SECRET = "The safe is behind the painting"
@@ -53,7 +57,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/sessions/{session_id}/turns": {"user": f"{SECRET}?"},
     "/v1/sessions/{session_id}/turns/{turn}/result": {"assistant": "Yes."},
     "/v1/sessions/{session_id}/end": {},
-    "/v1/events": {"events": []},
+    "/v1/events": {"events": [{"event": "fact_learned", "data": {"content": "Maria likes tea"}}]},
     "/v1/recall": {"question": f"{SECRET}?"},
     "/v1/facts/{fact_id}/restore": {"reason": "because"},
     "/v1/facts/{fact_id}/forget": {"reason": "because"},
@@ -101,6 +105,61 @@ async def test_every_route_answers_for_another_agent_s_ids_as_for_nobody_s(api: 
                 assert theirs.status_code == 404, path
 
 
+def naming(one: str) -> list[dict[str, Any]]:
+    """An event of each kind that agents publish and that can name a memory or a session, naming this one."""
+    memory = {"id": one, "how": "cited", "kind": "fact"}
+    kinds = ("fact", "episode", "decision", "procedure", "passage")
+    memories = [{**memory, "kind": kind} for kind in kinds]
+    return [
+        {"event": event, "data": {**data, "event_id": f"{event} {one}"}}
+        for event, data in (
+            ("fact_learned", {"fact_id": one, "content": f"{SECRET}, and its key is lost"}),
+            ("episode_closed", {"episode_id": one, "transcript": "User: hello", "summary": "nothing"}),
+            ("censor_triggered", {"censor_id": one, "was_blocked": True}),
+            ("decision_recorded", {"decision_id": one, "description": "Another"}),
+            ("decision_reviewed", {"decision_id": one, "outcome": "failure"}),
+            ("procedure_learned", {"procedure_id": one, "name": "Another"}),
+            ("procedure_used", {"procedure_id": one, "outcome": "failure"}),
+            ("memory_recalled", {"recall_id": one, "memories": memories, "session_id": "theirs"}),
+            ("memory_referenced", {"recall_id": one, "memories": memories, "compared": memories}),
+        )
+    ]
+
+
+async def test_events_that_name_another_agent_s_memories_are_taken_as_for_nobody_s_and_change_nothing_of_theirs(
+    api: Api, foreign: list[uuid.UUID], kit: Kit, redis: Redis, database: Database
+) -> None:
+    before = [(await api.other.get(f"/v1/memories/{one}")).json() for one in foreign]
+    nobodys = (await api.mine.post("/v1/events", json={"events": naming(str(an_id()))})).json()
+    assert [one["reason"] for one in nobodys["events"]] == [None] * 9
+    for one in foreign:
+        theirs = await api.mine.post("/v1/events", json={"events": naming(str(one))})
+        assert [event["status"] for event in theirs.json()["events"]] == [event["status"] for event in nobodys["events"]]
+    await Hands(kit, redis).settle([*CATALOGUE])
+    assert [(await api.other.get(f"/v1/memories/{one}")).json() for one in foreign] == before
+    async with database.read([OTHER]) as db:
+        keys: list[usage.Memory] = [(kind, one) for one in foreign for kind in ("fact", "episode", "decision", "procedure", "passage")]
+        assert await usage.of(db, OTHER, keys) == {}
+    for one in foreign:
+        waited = await api.other.get(f"/v1/events/fact_learned {one}")
+        assert waited.status_code == 404, "what I sent is none of theirs"
+
+
+@pytest.mark.parametrize("kinds", [None, ["fact", "episode", "decision", "procedure", "passage"], ["fact"], []])
+@pytest.mark.parametrize("as_of", [None, "2020-01-01T00:00Z", NOON.isoformat(), "2100-01-01T00:00Z"])
+async def test_another_agent_s_memories_are_not_found_as_of_any_time_nor_by_kind_nor_explained(
+    api: Api, foreign: list[uuid.UUID], kinds: list[str] | None, as_of: str | None
+) -> None:
+    asked = {"question": f"{SECRET}?", "kinds": kinds, "as_of": as_of, "explain": True, "frame": "task", "budget": 200_000}
+    mine = await api.mine.post("/v1/recall", json=asked)
+    assert (mine.status_code, mine.json()["memories"], mine.json()["censors"]) == (200, [], [])
+    assert mine.json()["explained"]
+    assert SECRET not in mine.text.replace(f"{SECRET}?", "")
+    assert not [one for one in foreign if str(one) in mine.text or one.hex[:8] in mine.text]
+    theirs = (await api.other.post("/v1/recall", json=asked)).json()
+    assert bool(theirs["memories"]) is (kinds != [] and as_of != "2020-01-01T00:00Z"), "it is there to be found"
+
+
 async def test_the_other_agent_finds_its_own_there(api: Api, foreign: list[uuid.UUID]) -> None:
     found = [await api.other.get(f"/v1/memories/{one}") for one in foreign]
     assert [one.status_code for one in found] == [200] * len(foreign)
@@ -127,7 +186,7 @@ async def test_no_route_answers_without_a_token_or_with_one_that_is_not_good(api
     assert (await api.mine.get("/v1/memories/x", headers={"Nous-Agent": OTHER})).status_code == 403
 
 
-async def test_a_revoked_token_is_refused_at_once(api: Api, database: Database) -> None:
+async def test_a_revoked_token_is_refused_within_seconds(api: Api, database: Database) -> None:
     held = await token(database, MINE)
     header = {"Authorization": f"Bearer {held}"}
     assert (await api.nobody.post("/v1/recall", json={"question": "tea"}, headers=header)).status_code == 200
@@ -136,7 +195,24 @@ async def test_a_revoked_token_is_refused_at_once(api: Api, database: Database) 
     assert found is not None
     async with database.notes([MINE]) as db:
         await tokens.revoke(db, found, at=clock.now())
-    assert (await api.nobody.post("/v1/recall", json={"question": "tea"}, headers=header)).status_code == 401
+    assert known.KEPT_S <= 5
+    async with asyncio.timeout(known.KEPT_S + 5):
+        while (await api.nobody.post("/v1/recall", json={"question": "tea"}, headers=header)).status_code != 401:
+            pass
+
+
+def test_a_token_is_gone_by_for_as_long_as_is_said_and_of_many_those_asked_for_lately(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = known.Known()
+    one, other = (Token(MINE, an_id(), "", name, NOON) for name in (b"one", b"other"))
+    kept.keep(one, now=10.0)
+    assert kept.is_fresh(b"one", now=10.0 + known.KEPT_S - 0.1)
+    assert not kept.is_fresh(b"one", now=10.0 + known.KEPT_S)
+    assert (kept.lately(b"one"), kept.lately(b"other")) == (one, None)
+    monkeypatch.setattr(known, "MOST_KEPT", 1)
+    kept.keep(other, now=10.0)
+    assert (kept.lately(b"one"), kept.lately(b"other")) == (None, other)
+    kept.drop(b"other")
+    assert not kept.is_fresh(b"other", now=10.0)
 
 
 # ── without a token, on this machine ──────────────────────────────────────────────────────────────────────────────────────
@@ -192,6 +268,45 @@ async def test_who_asks_too_often_waits_and_nobody_else_does(database_url: str, 
         assert wrong == [401, 401, 401, 429]
 
 
+async def test_who_is_refused_costs_postgres_nothing(api: Api) -> None:
+    """With Postgres away, whatever asks it is 503."""
+    api.service.rates.per_minute = 3
+    assert (await api.mine.get(f"/v1/memories/{an_id()}")).status_code == 404
+    away = Database("postgresql://nobody@127.0.0.1:9/nothing", pool=1)
+    async with without(api.service, database=away) as client:
+        good = {"Authorization": api.mine.headers["authorization"]}
+        for headers in ({"Authorization": "Bearer nous_wrong"}, good):
+            told = [(await client.get("/v1/memories/x", headers=headers)).status_code for _ in range(5)]
+            assert (told[0] in {422, 503}, told[3:]) == (True, [429, 429])
+    await away.close()
+
+
+async def test_one_who_guesses_tokens_uses_up_no_allowance_of_a_token_that_was_good_lately(api: Api) -> None:
+    api.service.rates.per_minute = 3
+    assert (await api.mine.get(f"/v1/memories/{an_id()}")).status_code == 404
+    for number in range(5):
+        await api.nobody.get("/v1/memories/x", headers={"Authorization": f"Bearer nous_{number}"})
+    assert (await api.mine.get(f"/v1/memories/{an_id()}")).status_code == 404
+
+
+async def test_so_many_may_wait_for_an_event_and_no_more(api: Api) -> None:
+    waiting = [asyncio.create_task(api.mine.get("/v1/events/none", params={"wait": 30})) for _ in range(limits.MOST_WAITING)]
+    await until(lambda: _nothing_but(api.service.waiting._now[MINE] == limits.MOST_WAITING), what="all of them to wait")
+    more = await api.mine.get("/v1/events/none", params={"wait": 1})
+    assert (more.status_code, more.headers["retry-after"]) == (429, "2")
+    assert (await api.mine.get("/v1/events/none")).status_code == 404
+    assert (await api.other.get("/v1/events/none", params={"wait": 0.01})).status_code == 404
+    for one in waiting:
+        one.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    await until(lambda: _nothing_but(not api.service.waiting._now), what="those that left to be counted no more")
+    assert (await api.mine.get("/v1/events/none", params={"wait": 0.01})).status_code == 404
+
+
+async def _nothing_but(condition: bool) -> bool:
+    return condition
+
+
 def test_requests_come_back_one_by_one_and_who_asked_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = limits.Rates(2)
     rates.take("a", now=0.0)
@@ -203,6 +318,8 @@ def test_requests_come_back_one_by_one_and_who_asked_long_ago_is_forgotten(monke
         rates.take("a", now=31.0)
     monkeypatch.setattr(limits, "MOST_KNOWN", 1)
     rates.take("b", now=31.0)
+    rates.take("a", now=31.0)
+    rates.give_back("a")
     rates.take("a", now=31.0)
 
 
@@ -229,7 +346,8 @@ async def test_postgres_away_is_503_with_when_to_try_again_on_every_route(api: A
     async with without(api.service, **changed) as client:
         for method, path in await routes(api):
             answer = await asked(client, method, path, **names)
-            if path == "/v1/events":
+            if path == "/v1/events":  # Redis takes them, and workers see to them once Postgres is back
+                assert (answer.status_code, answer.json()["taken"]) == (202, 1)
                 continue
             assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5"), (path, answer.text)
             assert answer.headers["content-type"] == "application/problem+json"
