@@ -147,7 +147,7 @@ _Reader = Callable[[re.Match[str], date], _Days | None]
 
 def span(question: str, now: datetime) -> Span | None:
     """The stretch of time that `question` names, seen from `now` (aware); None when it names none."""
-    said = shortened(text.form(without_recalled(question)))
+    said = text.form(shortened(without_recalled(question)))
     read = sorted(_read(said, now.astimezone(UTC).date()), key=lambda one: one[:2])
     if not read:
         return None

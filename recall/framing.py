@@ -31,7 +31,7 @@ _TOLD_BY: dict[Frame, Phrases] = {
     "creative": Phrases(languages.FRAMES["creative"]),
     "task": Phrases(languages.FRAMES["task"]),
 }
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？؟।])\s*|\s*,\s+|\s*[，、]\s*|\s*[;:]\s+")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？؟।])\s*+|,\s++|[，、]\s*+|[;:]\s++")
 _OPENERS = Phrases("please|can you|could you|would you|ok|okay|now|then|and|bitte|kannst du|peux-tu|puedes|você pode|puoi|можешь")
 
 

@@ -13,7 +13,7 @@ The rules and their numbers are the spec's, in a form that also holds for text w
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nous import text
@@ -27,6 +27,7 @@ from .languages import Hint
 
 KEYWORDS = 10
 ENTITIES = 20
+LONGEST_IDENTIFIER = 100  # characters
 HINT = 0.5  # for each phrase (spec 001)
 NAME_WORDS = 2  # behind a greeting: `Hello Anna Smith`
 NAME_CHARACTERS = 4  # the same where words do not stand apart
@@ -40,10 +41,11 @@ _HINTS: dict[Hint, Phrases] = {hint: Phrases(phrases) for hint, phrases in langu
 _QUOTED = re.compile(
     '"([^"]{1,100})"|“([^”]{1,100})”|„([^“”]{1,100})[“”]|«([^»]{1,100})»|「([^」]{1,100})」|『([^』]{1,100})』|《([^》]{1,100})》'
 )
-_IDENTIFIER = re.compile(r"(?<!\w)(?:[@#]\w[\w.-]{0,80}|\w*[a-z]\w*[A-Z]\w*|\w+(?:[._/:-]\w+)*\d[\w.]*|\w+(?:[._/]\w+)+)(?!\w)", re.ASCII)
+_WRITTEN_TOGETHER = re.compile(r"(?<!\w)[@#]?\w++(?:[./:-]\w++)*+(?!\w)", re.ASCII)
+_A_PART = re.compile("[^./:-]+")
 _DATE = re.compile(r"(?<!\d)\d{4}[-/年.]\s?\d{1,2}(?:[-/月.]\s?\d{1,2}日?)?")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}")
-_LATIN_INSIDE = re.compile(r"(?<=[\u0e00-\uffef])\s?[A-Za-z][A-Za-z0-9.+#-]+|[A-Za-z][A-Za-z0-9.+#-]+(?=\s?[\u0e00-\uffef])")
+_LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]++")
 _CAPITALISED = re.compile(r"[^\W\d_][\w'’-]*")
 _LITTLE = frozenset[str]().union(*LITTLE.values())
 _ENDS = ".!?。！？؟:"
@@ -74,7 +76,7 @@ def signals(question: str, *, frame: str | None = None, otherwise: Frame = "conv
 
     Raises UserMistake for a `frame` that is none.
     """
-    said = shortened(text.form(without_recalled(question)))
+    said = text.form(shortened(without_recalled(question)))
     asked = heard(said)
     framed = framing(asked, frame=frame, otherwise=otherwise)
     is_greeting = is_only_a_greeting(said)
@@ -129,8 +131,32 @@ def _hinted(asked: str) -> dict[Hint, float]:
 def _entities(said: str) -> tuple[str, ...]:
     """Names, dates, identifiers and what stands in quotes, in the order of their kinds and then of the text."""
     quoted = [next(filter(None, found)) for found in _QUOTED.findall(said)]
-    others = [one.strip() for pattern in (_DATE, _IDENTIFIER, _KATAKANA, _LATIN_INSIDE) for one in pattern.findall(said)]
-    return tuple(dict.fromkeys([*quoted, *others, *_names(said)]))[:ENTITIES]
+    found = [*quoted, *_DATE.findall(said), *_identifiers(said), *_KATAKANA.findall(said), *_latin_inside(said), *_names(said)]
+    return tuple(dict.fromkeys(found))[:ENTITIES]
+
+
+def _identifiers(said: str) -> Iterator[str]:
+    """What is written together and is no plain word: `@anna`, `port5432`, `app.config.py`, `snake_case` and of `oneWord-two` the first."""
+    for found in _WRITTEN_TOGETHER.finditer(said):
+        word = found[0][:LONGEST_IDENTIFIER]
+        if word[0] in "@#" or (len(word) > 1 and any(map(str.isdigit, word))) or any(sign in word.strip("_") for sign in "._/"):
+            yield word
+        else:
+            yield from (part for part in _A_PART.findall(word) if _is_in_camel_case(part))
+
+
+def _is_in_camel_case(word: str) -> bool:
+    """Whether a small letter is before a capital."""
+    first_small = next((at for at, letter in enumerate(word) if letter.islower()), len(word))
+    return any(letter.isupper() for letter in word[first_small:])
+
+
+def _latin_inside(said: str) -> Iterator[str]:
+    """Words in Latin letters beside a script that has none."""
+    for found in _LATIN.finditer(said):
+        beside = said[max(found.start() - 2, 0) : found.start()].rstrip()[-1:], said[found.end() : found.end() + 2].lstrip()[:1]
+        if any("\u0e00" <= one <= "\uffef" for one in beside if one):
+            yield found[0]
 
 
 def _names(said: str) -> list[str]:

@@ -199,6 +199,7 @@ def test_a_frame_that_is_none_is_a_mistake_that_names_those_there_are() -> None:
         ("マリアさんはどこですか", {"マリア"}),
         ("what happened on 2023-05-07", {"2023-05-07"}),
         ("Где живёт Мария Иванова?", {"Мария Иванова"}),
+        ("ask @anna why read_file and oneWord fail in 3-way merges", {"@anna", "read_file", "oneWord", "3-way"}),
     ],
 )
 def test_names_dates_and_identifiers_are_heard(said: str, entities: set[str]) -> None:
