@@ -117,10 +117,10 @@ async def of_episode(db: Read, agent: str, episode: UUID) -> list[Passage]:
 
 
 async def erase(db: Erase, agent: str, episode: UUID) -> None:
-    """Erase the passages of an episode with their vectors."""
+    """Erase the passages of an episode with their vectors and how often they were told: one made in its place says something else."""
     key = {"agent": agent, "episode": episode}
     these = "SELECT passage_id FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"
-    for table in ("heart.memory_vectors", "bus.unembedded"):
+    for table in ("heart.memory_vectors", "bus.unembedded", "heart.memory_usage"):
         await db.execute(text(f"DELETE FROM {table} WHERE agent_id = :agent AND kind = 'passage' AND memory_id IN ({these})"), key)
     await db.execute(text("DELETE FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"), key)
 
