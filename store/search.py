@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -20,12 +20,10 @@ from sqlalchemy import text
 from . import facts, words
 from .database import Read
 from .embedders import Registered
+from .nouns import KINDS as KINDS
+from .nouns import NOUNS
+from .nouns import Kind as Kind
 from .vectors import Vector
-
-Kind = Literal["fact", "episode", "decision", "procedure", "passage"]
-"""A passage is a few turns of an episode, word for word."""
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 POOL = 100
 """Memories of a kind that are taken by each of the two scores."""
@@ -96,7 +94,7 @@ async def search(
     found: list[Found] = []
     for kind in KINDS:
         if kind in kinds and (wanted or vector is not None):
-            query = _query(_SOURCES[kind], embedder, has_vector=vector is not None, has_past=as_of is not None)
+            query = _query(kind, embedder, has_vector=vector is not None, has_past=as_of is not None)
             rows = await db.execute(text(query), {name: value for name, value in values.items() if f":{name}" in query})
             found += [_found(kind, row) for row in rows]
     return found
@@ -110,10 +108,8 @@ _ROOM = text("SELECT set_config('work_mem', '64MB', true)")  # the words of 100,
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a kind's memories stand: row `m` of `table` with its `id`, which of them are `true` now and which `were`, and what is shown."""
+    """What is looked at of a kind, in rows `m` of its table: which are `true` now and which `were`, their `vectors`, and what is shown."""
 
-    table: str
-    id: str
     at: str
     true: str
     were: str
@@ -130,8 +126,6 @@ _HELD = "EXISTS (SELECT FROM heart.episodes e WHERE e.agent_id = m.agent_id AND 
 
 _SOURCES: dict[Kind, _Source] = {
     "fact": _Source(
-        table="heart.facts",
-        id="fact_id",
         at="valid_from",
         true="m.active",
         were=f"m.valid_from <= :as_of AND m.forgotten_at IS NULL AND {facts.true_then('m')}",
@@ -139,8 +133,6 @@ _SOURCES: dict[Kind, _Source] = {
         shown="m.content AS line, 0 AS detail, m.provenance, m.confidence, false AS is_noise, m.source, m.subject",
     ),
     "episode": _Source(
-        table="heart.episodes",
-        id="episode_id",
         at="started_at",
         true="m.active AND m.brief <> ''",
         were="m.active AND m.brief <> '' AND m.started_at <= :as_of",
@@ -151,42 +143,36 @@ _SOURCES: dict[Kind, _Source] = {
         " m.episode_id, CAST(NULL AS text) AS subject",
     ),
     "decision": _Source(
-        table="brain.decisions",
-        id="decision_id",
         at="decided_at",
         true="true",
         were="m.decided_at <= :as_of",
-        vectors=_OF_MEMORY.format(kind="decision", id="decision_id"),
+        vectors=_OF_MEMORY,
         shown="m.brief AS line, length(m.description) + coalesce(length(m.context), 0) + length(concat_ws(' ', VARIADIC m.reasons))"
         " + length(concat_ws(' ', VARIADIC m.alternatives)) AS detail, 'assistant_derived' AS provenance, m.confidence,"
         f" m.noise IS NOT NULL AS is_noise, {_NO_EPISODE}",
     ),
     "procedure": _Source(
-        table="heart.procedures",
-        id="procedure_id",
         at="learned_at",
         true="m.active",
         were="m.active AND m.learned_at <= :as_of",
-        vectors=_OF_MEMORY.format(kind="procedure", id="procedure_id"),
+        vectors=_OF_MEMORY,
         shown="m.brief AS line, length(m.name) + length(concat_ws(' ', VARIADIC m.goals))"
         " + length(concat_ws(' ', VARIADIC m.core_patterns)) + length(concat_ws(' ', VARIADIC m.implementation_notes)) AS detail,"
         " 'assistant_derived' AS provenance, 1.0 AS confidence,"
         f" false AS is_noise, {_NO_EPISODE}",
     ),
     "passage": _Source(
-        table="heart.passages",
-        id="passage_id",
         at="said_at",
         true=f"m.content <> '' AND {_HELD}",
         were=f"m.content <> '' AND m.said_at <= :as_of AND {_HELD}",
-        vectors=_OF_MEMORY.format(kind="passage", id="passage_id"),
+        vectors=_OF_MEMORY,
         shown="m.content AS line, 0 AS detail, 'transcript' AS provenance, 1.0 AS confidence, false AS is_noise, m.episode_id,"
         " CAST(NULL AS text) AS subject",
     ),
 }
 
 
-def _query(of: _Source, embedder: Registered, *, has_vector: bool, has_past: bool) -> str:
+def _query(kind: Kind, embedder: Registered, *, has_vector: bool, has_past: bool) -> str:
     """The statement that finds memories of one kind.
 
     How rare a term and how long a memory is, is counted over all of the agent's, whatever time the question is about: a score then
@@ -195,15 +181,16 @@ def _query(of: _Source, embedder: Registered, *, has_vector: bool, has_past: boo
     Everything of the agent is read once. What is kept of it is small (words only of what says any of the question's), and the few that are
     found are looked up by their key, which the planner would not do: it cannot know how few they are.
     """
-    near = f"LEFT JOIN {of.vectors.format(table=embedder.table)}" if has_vector else ""
+    noun, of = NOUNS[kind], _SOURCES[kind]
+    near = f"LEFT JOIN {of.vectors.format(table=embedder.table, kind=kind, id=noun.id)}" if has_vector else ""
     distance = "v.vector <=> CAST(:vector AS halfvec)" if has_vector else "CAST(NULL AS float)"
     length = f"{1 - LENGTH_WEIGHT} + {LENGTH_WEIGHT} * hit.word_count / size.mean_count"
     return f"""
 WITH known AS MATERIALIZED (
-    SELECT m.{of.id} AS id, m.word_count, CASE WHEN m.words @@ CAST(:query AS tsquery) THEN m.words END AS said, {distance} AS distance,
+    SELECT m.{noun.id} AS id, m.word_count, CASE WHEN m.words @@ CAST(:query AS tsquery) THEN m.words END AS said, {distance} AS distance,
         (CAST(:since AS timestamptz) IS NULL OR m.{of.at} >= :since) AND (CAST(:until AS timestamptz) IS NULL OR m.{of.at} <= :until)
         AS is_wanted
-    FROM {of.table} m {near} WHERE m.agent_id = :agent AND {of.were if has_past else of.true}),
+    FROM {noun.table} m {near} WHERE m.agent_id = :agent AND {of.were if has_past else of.true}),
 size AS (SELECT CAST(count(*) AS float) AS memories, CAST(greatest(avg(word_count), 1) AS float) AS mean_count FROM known),
 asked AS MATERIALIZED (SELECT term, CAST(quote_literal(term) AS tsquery) AS query FROM unnest(CAST(:terms AS text[])) AS q(term)),
 saying AS MATERIALIZED (SELECT id, word_count, said, is_wanted FROM known WHERE said IS NOT NULL),
@@ -221,9 +208,9 @@ scored AS MATERIALIZED (SELECT k.id, k.distance, w.score FROM known k LEFT JOIN 
 best AS (
     (SELECT id, distance, score FROM scored WHERE distance IS NOT NULL ORDER BY distance, id LIMIT :pool)
     UNION (SELECT id, distance, score FROM scored WHERE score IS NOT NULL ORDER BY round(score * 1e6) DESC, id LIMIT :pool))
-SELECT m.{of.id} AS memory_id, m.{of.at} AS at, 1 - best.distance AS similarity, coalesce(round(best.score * 1e6) / 1e6, 0) AS words,
+SELECT m.{noun.id} AS memory_id, m.{of.at} AS at, 1 - best.distance AS similarity, coalesce(round(best.score * 1e6) / 1e6, 0) AS words,
     {of.shown}
-FROM best CROSS JOIN LATERAL (SELECT * FROM {of.table} t WHERE t.agent_id = :agent AND t.{of.id} = best.id OFFSET 0) m
+FROM best CROSS JOIN LATERAL (SELECT * FROM {noun.table} t WHERE t.agent_id = :agent AND t.{noun.id} = best.id OFFSET 0) m
 ORDER BY best.distance NULLS LAST, words DESC, memory_id"""
 
 

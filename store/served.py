@@ -4,7 +4,7 @@ Ids alone: what they say is looked up when the answer comes, so what was forgott
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from .database import Read, Write
+from .nouns import KINDS, NOUNS, Kind
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,6 @@ class Line:
 
     text: str
     subject: str = ""
-
-
-_LINES: Mapping[str, tuple[str, str, str, str]] = {
-    "fact": ("heart.facts", "fact_id", "content", "subject"),
-    "episode": ("heart.episodes", "episode_id", "brief", "NULL"),
-    "decision": ("brain.decisions", "decision_id", "brief", "NULL"),
-    "procedure": ("heart.procedures", "procedure_id", "brief", "NULL"),
-    "passage": ("heart.passages", "passage_id", "content", "NULL"),
-}
-"""Where the line of each kind of memory stands: its table, the name of its id, the column, and that of its subject."""
 
 
 async def put(db: Write, agent: str, session_key: UUID, turn_id: str, serving: Serving) -> None:
@@ -85,18 +76,18 @@ async def get(db: Read, agent: str, session_id: str, turn_id: str) -> Serving | 
 async def lines(db: Read, agent: str, memories: Sequence[Named]) -> dict[tuple[str, UUID], Line]:
     """What each of these memories says in a line; one that is there no more is left out."""
     said: dict[tuple[str, UUID], Line] = {}
-    for kind in _LINES:
+    for kind in KINDS:
         if wanted := [one.memory_id for one in memories if one.kind == kind]:
             said |= {(kind, one): line for one, line in await _lines(db, agent, kind, wanted)}
     return said
 
 
-async def _lines(db: Read, agent: str, kind: str, wanted: Collection[UUID]) -> list[tuple[UUID, Line]]:
-    table, id_, column, subject = _LINES[kind]
+async def _lines(db: Read, agent: str, kind: Kind, wanted: Collection[UUID]) -> list[tuple[UUID, Line]]:
+    noun = NOUNS[kind]
     rows = await db.execute(
         text(
-            f"SELECT {id_} AS id, {column} AS line, {subject} AS subject FROM {table}"
-            f" WHERE agent_id = :agent AND {id_} = ANY(CAST(:ids AS uuid[]))"
+            f"SELECT {noun.id} AS id, {noun.line} AS line, {noun.subject} AS subject FROM {noun.table}"
+            f" WHERE agent_id = :agent AND {noun.id} = ANY(CAST(:ids AS uuid[]))"
         ),
         {"agent": agent, "ids": list(wanted)},
     )

@@ -22,6 +22,7 @@ from nous import clock
 
 from . import facts, many
 from .database import Read, Write
+from .nouns import NOUNS
 
 HALF_LIFE = timedelta(days=7)
 """After so long a use counts for half (spec 001, D5)."""
@@ -144,17 +145,11 @@ _OF = text(
     f" CROSS JOIN LATERAL ({_BY_ITS_KEY.format(agent=':agent', of='parts')}) u"
     " ORDER BY parts.whole, u.memory_id"
 )
-_NOUNS = {
-    "episode": ("heart.episodes", "episode_id"),
-    "decision": ("brain.decisions", "decision_id"),
-    "procedure": ("heart.procedures", "procedure_id"),
-    "passage": ("heart.passages", "passage_id"),
-}
 _RECORDED = text(
     " UNION ALL ".join(
-        f"SELECT '{kind}' AS kind, t.{id_} AS id FROM {table} t WHERE t.agent_id = :agent AND t.{id_} = ANY(CAST(:ids AS uuid[]))"
-        " AND t.created_at >= :since"
-        for kind, (table, id_) in {**_NOUNS, "fact": ("heart.facts", "fact_id")}.items()
+        f"SELECT '{kind}' AS kind, t.{noun.id} AS id FROM {noun.table} t"
+        f" WHERE t.agent_id = :agent AND t.{noun.id} = ANY(CAST(:ids AS uuid[])) AND t.created_at >= :since"
+        for kind, noun in NOUNS.items()
         if kind != "passage"
     )
     + " UNION ALL SELECT 'passage', p.passage_id FROM heart.passages p"
@@ -227,12 +222,12 @@ async def meant(db: Read, keys: Collection[Key]) -> dict[Key, Key]:
 async def _there(db: Read, keys: Collection[Key]) -> set[Key]:
     """Those of these memories, other than facts, that there are."""
     there: set[Key] = set()
-    for kind, (table, id_) in _NOUNS.items():
+    for kind, noun in NOUNS.items():
         if named := [key for key in keys if key[1] == kind]:
             rows = await db.execute(
                 text(
-                    f"SELECT t.agent_id, t.{id_} AS id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, id)"
-                    f" JOIN {table} t ON t.agent_id = q.agent_id AND t.{id_} = q.id"
+                    f"SELECT t.agent_id, t.{noun.id} AS id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, id)"
+                    f" JOIN {noun.table} t ON t.agent_id = q.agent_id AND t.{noun.id} = q.id"
                 ),
                 {"agents": [agent for agent, _, _ in named], "ids": [one for _, _, one in named]},
             )

@@ -19,6 +19,7 @@ from sqlalchemy import text
 from . import decisions, episodes, facts, many, procedures, unembedded, words
 from .database import Read, Write
 from .episodes import Episode
+from .nouns import NOUNS, Kind
 
 NEXT_ROUND = timedelta(days=1)
 
@@ -26,29 +27,18 @@ Key = tuple[str, UUID]
 """(agent_id, id)."""
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The name of its id, and about how many bytes a row `m` takes to fill."""
-
-    id: str
-    size: str
-
-
-_TABLES: Mapping[str, _Table] = {
-    "heart.facts": _Table("fact_id", "octet_length(m.content)"),
-    "brain.decisions": _Table(
-        "decision_id",
-        "octet_length(m.description) + coalesce(octet_length(m.context), 0) + pg_column_size(m.reasons) + pg_column_size(m.alternatives)",
-    ),
-    "heart.procedures": _Table(
-        "procedure_id", "pg_column_size(m.goals) + pg_column_size(m.core_patterns) + pg_column_size(m.implementation_notes)"
-    ),
-    "heart.episodes": _Table(
-        "episode_id",
-        "coalesce(octet_length(m.summary), 0) + coalesce(octet_length(m.detail), (SELECT sum(octet_length(t.content))"
-        " FROM heart.turns t WHERE t.agent_id = m.agent_id AND t.session_key = m.session_key), 0)",
-    ),
+_SIZES: Mapping[Kind, str] = {
+    "fact": "octet_length(m.content)",
+    "decision": "octet_length(m.description) + coalesce(octet_length(m.context), 0)"
+    " + pg_column_size(m.reasons) + pg_column_size(m.alternatives)",
+    "procedure": "pg_column_size(m.goals) + pg_column_size(m.core_patterns) + pg_column_size(m.implementation_notes)",
+    "episode": "coalesce(octet_length(m.summary), 0) + coalesce(octet_length(m.detail), (SELECT sum(octet_length(t.content))"
+    " FROM heart.turns t WHERE t.agent_id = m.agent_id AND t.session_key = m.session_key), 0)",
 }
+"""About how many bytes a row `m` takes to fill."""
+
+_IDS = {NOUNS[kind].table: NOUNS[kind].id for kind in _SIZES}
+_SIZE_IN = {NOUNS[kind].table: size for kind, size in _SIZES.items()}
 
 
 @dataclass(frozen=True)
@@ -99,7 +89,7 @@ async def take(db: Write, *, now: datetime, lease: datetime) -> Place | None:
 
 async def page(db: Read, place: Place, *, rows: int, most: int, size: int) -> Page:
     """What comes next: at most so many memories, and bytes, but one in any case. Looks at so many rows; needs an overview."""
-    id_ = _TABLES[place.table].id
+    id_ = _IDS[place.table]
     agent, memory = place.after
     found = await db.execute(
         text(
@@ -123,12 +113,12 @@ async def page(db: Read, place: Place, *, rows: int, most: int, size: int) -> Pa
 
 
 async def _sizes(db: Read, table: str, keys: Sequence[Key]) -> dict[Key, int]:
-    of = _TABLES[table]
+    id_ = _IDS[table]
     rows = await db.execute(
         text(
-            f"SELECT m.agent_id, m.{of.id} AS id, {of.size} AS size"
+            f"SELECT m.agent_id, m.{id_} AS id, {_SIZE_IN[table]} AS size"
             " FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent, id)"
-            f" CROSS JOIN LATERAL (SELECT * FROM {table} m WHERE m.agent_id = q.agent AND m.{of.id} = q.id OFFSET 0) m"
+            f" CROSS JOIN LATERAL (SELECT * FROM {table} m WHERE m.agent_id = q.agent AND m.{id_} = q.id OFFSET 0) m"
         ),
         many.apart(keys, "agents", "ids"),
     )
@@ -150,7 +140,7 @@ async def said(db: Read, page: Page) -> list[Bare]:
 
 async def put(db: Write, table: str, made: Mapping[Key, Mapping[str, object]], said: Mapping[Key, str]) -> set[Key]:
     """Give these memories their words; the keys of those that had none by now. What waits for a vector now waits for it."""
-    id_ = _TABLES[table].id
+    id_ = _IDS[table]
     rows = await db.execute(
         text(
             f"UPDATE {table} f SET words = q.words, word_count = q.word_count FROM {many.these(table)}"
@@ -197,7 +187,7 @@ async def count(db: Read) -> int:
         rows = await db.execute(
             text(
                 f"SELECT count(*) FROM {place.table_name}"
-                f" WHERE words IS NULL AND (agent_id, {_TABLES[place.table_name].id}) > (:agent, CAST(:memory AS uuid))"
+                f" WHERE words IS NULL AND (agent_id, {_IDS[place.table_name]}) > (:agent, CAST(:memory AS uuid))"
             ),
             {"agent": place.after_agent, "memory": place.after_memory},
         )

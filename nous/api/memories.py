@@ -11,6 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from events import MemoryKind
 from events.wire import mended
 from nous.stories import kinds
 from nous.stories.ids_meant import fact_meant
@@ -25,7 +26,7 @@ from .who import Agent, TheService
 
 router = APIRouter(tags=["memories"])
 
-Kind = Literal["fact", "episode", "decision", "procedure", "passage", "censor"]
+Kind = MemoryKind | Literal["censor"]
 INTERNAL = {"content_hash", "text_key", "words", "word_count"}
 LONGEST_QUESTION = 8_000
 

@@ -4,13 +4,16 @@ The tables are discovered, so a new one that forgets to be guarded fails here.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from datetime import timedelta
+from typing import Any, get_args
+from uuid import UUID
 
 import asyncpg
 import pytest
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from nous.embedded import Stack
+from nous.terms import terms
 from nous.text import content_hash
 from store import (
     answers,
@@ -23,10 +26,12 @@ from store import (
     forgotten,
     memory_vectors,
     mentions,
+    outdated,
     passages,
     procedures,
     receipts,
     relations,
+    served,
     sessions,
     tokens,
     usage,
@@ -39,6 +44,7 @@ from store.database import Database, Read
 from store.embedders import Registered
 from store.forgotten import Tombstone
 from store.migrate import migrate
+from store.search import KINDS, search
 from store.weights import Fitted
 from tests.conftest import a_database
 from tests.factories import (
@@ -59,7 +65,10 @@ from tests.factories import (
 from tests.store.conftest import run
 
 ONE_ID = a_censor().censor_id  # both agents use it
+SESSION, TURN = "chat", "turn-1"
 WORDS = "The safe is behind the painting."
+QUESTION = terms("Which painting?")
+THEN = {"terms": QUESTION, "as_of": NOON + timedelta(days=1)}
 WITHOUT_AGENT = {"heart.embedders"}
 UNWRITTEN = {"bus.forgotten"}  # workers read it
 UNCHANGED = UNWRITTEN | {"bus.events", "bus.weights"}  # workers change nothing in it
@@ -84,16 +93,19 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await answers.ask(db, [a_question(agent_id=agent)], lease=NOON)
             session = a_session(agent_id=agent, session_key=ONE_ID, episode_id=ONE_ID)
             await sessions.put(db, session)
-            await sessions.add_turn(db, a_turn(session))
-            await episodes.put(db, an_episode(agent_id=agent, episode_id=ONE_ID, session_key=ONE_ID))
-            await episodes.put_vector(db, agent, ONE_ID, "opening", embedder="zero", vector=a_vector(1))
+            await sessions.add_turn(db, a_turn(session, turn_id=TURN))
+            await served.put(db, agent, ONE_ID, TURN, served.Serving(ONE_ID, (served.Named("fact", ONE_ID, "f-1"),)))
+            await episodes.put(db, an_episode(agent_id=agent, episode_id=ONE_ID, session_key=ONE_ID, title=WORDS, brief=WORDS))
+            for part in get_args(episodes.Part):
+                await episodes.put_vector(db, agent, ONE_ID, part, embedder="zero", vector=a_vector(1))
             await episodes.link_decisions(db, agent, ONE_ID, {ONE_ID: "named"})
-            await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID)])
-            await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID)])
+            await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID, description=WORDS)])
+            await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID, name=WORDS)])
             await tokens.insert(db, tokens.Token(agent, ONE_ID, "laptop", agent.encode(), NOON))
-            await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, NOON, retrieved=1)])
+            await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, retrieved=1)])
             await passages.put(db, agent, ONE_ID, [(WORDS, NOON)])
-            kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID)])
+            passage = (agent, "passage", passages.id_of(agent, ONE_ID, 0))
+            kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID), (agent, "procedure", ONE_ID), passage])
             await memory_vectors.put(db, Registered("zero", 512, table), [(key, said, a_vector(1)) for key, said in kept.items()])
             await weights.put(db, Fitted(agent, {"words": 1.0}, {}, 0, NOON))
             asked = writings.Question(agent_id=agent, question_key=b"key", prompt="episode-1", model="a-model")
@@ -232,6 +244,23 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "usage.of": lambda db, _: usage.of(db, "b", [("fact", ONE_ID)]),
     "usage.by_key": lambda db, _: usage.by_key(db, [("b", "fact", ONE_ID)]),
     "usage.meant": lambda db, _: usage.meant(db, [("b", kind, ONE_ID) for kind in ("fact", "episode", "decision", "procedure")]),
+    "facts.saying": lambda db, _: facts.saying(db, "painting", agent="b", inactive=True, limit=9),
+    "passages.by_key": lambda db, _: passages.by_key(db, [("b", passages.id_of("b", ONE_ID, 0))]),
+    "passages.of_episode": lambda db, _: passages.of_episode(db, "b", ONE_ID),
+    "passages.within": lambda db, _: passages.within(db, "b", UUID(int=0), UUID(int=2**128 - 1), limit=9),
+    "memory_vectors.said": lambda db, _: memory_vectors.said(
+        db, [("b", "decision", ONE_ID), ("b", "procedure", ONE_ID), ("b", "passage", passages.id_of("b", ONE_ID, 0))]
+    ),
+    "served.get": lambda db, _: served.get(db, "b", SESSION, TURN),
+    "served.lines": lambda db, _: served.lines(db, "b", [served.Named(kind, ONE_ID, "x") for kind in KINDS]),
+    "weights.of": lambda db, _: weights.of(db, "b"),
+    **{
+        f"search of {kind}, {how}": lambda db, table, kind=kind, asked=asked: search(
+            db, "b", [kind], embedder=Registered("zero", 512, table), **{"vector": None, "terms": (), **asked}
+        )
+        for kind in KINDS
+        for how, asked in {"by words": {"terms": QUESTION}, "by meaning": {"vector": a_vector(1)}, "as of then": THEN}.items()
+    },
     "vectors.nearest": lambda db, table: _first(vectors.nearest(db, table, [("b", a_vector(1))], limit=9, floor=-1)),
 }
 
@@ -244,6 +273,18 @@ async def test_a_session_for_one_agent_that_asks_for_another_gets_nothing(
         assert not await verb(db, vectors_in)
     async with populated.read(["b"]) as db:
         assert await verb(db, vectors_in)
+
+
+async def test_what_is_no_longer_so_of_another_agent_s_episode_is_nobody_else_s(populated: Database) -> None:
+    fact = a_fact(agent_id="retired", active=False, valid_to=NOON)
+    async with populated.write(["retired"]) as db:
+        await facts.insert(db, [fact])
+        await mentions.insert(db, [a_mention(fact, event_id="learned")])
+        await receipts.insert(db, [a_receipt(agent_id="retired", event_id="closed", about=ONE_ID, derived=("fact_learned:learned",))])
+        (found,) = await outdated.of_episodes(db, "retired", [ONE_ID])
+        assert fact.content in found.wordings
+    async with populated.read(["a"]) as db:
+        assert await outdated.of_episodes(db, "retired", [ONE_ID]) == await outdated.of_episodes(db, "a", [ONE_ID]) == []
 
 
 async def test_the_same_words_of_two_agents_stay_two_facts_with_a_vector_each(populated: Database, vectors_in: str) -> None:
@@ -306,7 +347,9 @@ async def test_an_agent_s_name_whatever_is_in_it_admits_exactly_that_agent(datab
 async def test_a_writer_cannot_add_a_row_for_another_agent(populated: Database, guarded: list[str], owner: asyncpg.Connection) -> None:
     for table in guarded:
         named = await owner.fetch(
-            "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND attgenerated = ''", table
+            "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND attgenerated = ''"
+            " AND NOT attisdropped",
+            table,
         )
         columns = [row["attname"] for row in named]
         others = ", ".join("'c'" if name == "agent_id" else name for name in columns)
@@ -327,11 +370,11 @@ async def test_a_writer_cannot_give_its_row_to_another_agent(populated: Database
 async def test_an_update_without_its_filter_changes_the_named_agent_s_rows_only(populated: Database, guarded: list[str]) -> None:
     async with populated.write(["a"]) as db:
         changed = {
-            table: await run(db, f"UPDATE {table} SET agent_id = agent_id RETURNING agent_id")
+            table: set(await run(db, f"UPDATE {table} SET agent_id = agent_id RETURNING agent_id"))
             for table in guarded
             if table not in UNCHANGED
         }
-    assert changed == {table: ["a"] for table in guarded if table not in UNCHANGED}
+    assert changed == {table: {"a"} for table in guarded if table not in UNCHANGED}
 
 
 async def test_a_mention_cannot_point_to_another_agent_s_fact(populated: Database) -> None:
