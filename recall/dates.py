@@ -1,7 +1,7 @@
 """The dates in a question, as a stretch of time: "in May", "last week", "2023-05-07", "3 days ago", "by July 10", "上个月".
 
     question, now ─▶ the first date in it ─▶ Span(since, until, words)      since <= moment < until, aware, in UTC
-    by, until, before it ─▶ no beginning      since, after it ─▶ no end
+    by, until, before it ─▶ no beginning      since, after it ─▶ no end      where a language says so behind the date, there
 
 A month without its year is the last one that has begun, a weekday the last one before today; in a question about the past that is what is
 meant. English `may` is a month only where it is written or used as one. 5/7/2023 is two days, and so is not read at all; where
@@ -72,6 +72,16 @@ _UNITS = {
     ),
     "year": "year|years|jahr|jahre|jahren|an|ans|année|années|año|años|ano|anos|anno|anni|год|года|лет|年|سنة|سنوات|년|ปี|साल",
 }
+_NUMBERS = (
+    "a an one ein eine einem einer un une una uno um uma один одну 一 واحد 한 หนึ่ง एक"
+    "|two zwei deux dos dois duas due два две 两 兩 二 두 สอง दो|three drei trois tres três tre три 三 ثلاثة ثلاث 세 สาม तीन"
+    "|four vier quatre cuatro quatro quattro четыре 四 أربعة أربع 네 สี่ चार"
+    "|five fünf cinq cinco cinque пять 五 خمسة خمس 다섯 ห้า पाँच पांच|six sechs seis sei шесть 六 ستة ست 여섯 หก छह"
+    "|seven sieben sept siete sete sette семь 七 سبعة سبع 일곱 เจ็ด सात|eight acht huit ocho oito otto восемь 八 ثمانية ثماني 여덟 แปด आठ"
+    "|nine neun neuf nueve nove девять 九 تسعة تسع 아홉 เก้า नौ|ten zehn dix diez dez dieci десять 十 عشرة عشر 열 สิบ दस"
+    "|eleven elf onze once undici одиннадцать 十一|twelve zwölf douze doce doze dodici двенадцать 十二"
+)
+"""Numbers in words, from one on."""
 _RELATIVE = {
     "day:0": "today|heute|aujourd'hui|hoy|hoje|oggi|сегодня|今天|今日|اليوم|오늘|วันนี้|आज",
     "day:-1": "yesterday|gestern|hier|ayer|ontem|ieri|вчера|昨天|昨日|きのう|أمس|البارحة|어제|เมื่อวาน|बीता कल",
@@ -99,21 +109,36 @@ _RELATIVE = {
         "|в прошлом году|去年|昨年|العام الماضي|السنة الماضية|작년|ปีที่แล้ว|पिछले साल"
     ),
 }
+_RELATIVE["weekend:-1"] = (
+    "last weekend|past weekend|over the weekend|at the weekend|letztes wochenende|letzten wochenende|voriges wochenende"
+    "|vergangenes wochenende|am wochenende|le week-end dernier|week-end dernier|weekend dernier|fin de semana pasado"
+    "|fim de semana passado|fine settimana scorso|scorso fine settimana|weekend scorso|scorso weekend|прошлые выходные"
+    "|прошлых выходных|上周末|上週末|上个周末|先週末|지난 주말|지난주말|نهاية الأسبوع الماضي|สุดสัปดาห์ที่แล้ว|पिछले सप्ताहांत"
+)
 _MONTH = {name: at for at, names in enumerate(_MONTHS.split("|"), 1) for name in names.split()}
 _WEEKDAY = {name: at for at, names in enumerate(_WEEKDAYS.split("|")) for name in names.split()}
+_COUNT = {name: at for at, names in enumerate(_NUMBERS.split("|"), 1) for name in names.split()}
 _UNIT = {name: unit for unit, names in _UNITS.items() for name in names.split("|")}
 _RELATION = {name: told for told, names in _RELATIVE.items() for name in names.split("|")}
 
 _OPEN_BEGIN = (
-    "by|until|till|before|up to|prior to|bis|bis zum|vor|avant|avant le|jusqu'au|jusqu'à|antes de|antes del|hasta|hasta el|até|antes|entro"
-    "|prima del|до|к|قبل|حتى"
+    "by|until|till|before|up to|prior to|bis|bis zum|vor|avant|avant le|jusqu'au|jusqu'à|jusqu'en|d'ici|antes de|antes del|hasta|hasta el"
+    "|até|antes|antes do|entro|prima del|prima di|fino al|до|к|قبل|حتى|ก่อน|จนถึง|ภายใน"
 )
 _OPEN_END = (
-    "since|after|starting|seit|seit dem|nach|nach dem|ab|depuis|depuis le|après|après le|desde|desde el|después de|depois de|dopo"
-    "|dopo il|dal|после|с|со|منذ|بعد"
+    "since|after|starting|starting in|seit|seit dem|nach|nach dem|ab|depuis|depuis le|après|après le|desde|desde el|después de"
+    "|después del|depois de|após|dopo|dopo il|dal|a partire dal|a partir de|à partir de|после|с|со|начиная с|منذ|بعد|ตั้งแต่|หลังจาก|หลัง"
 )
-_BEFORE_OR_AFTER = "before|prior to|vor|avant|avant le|antes de|antes del|antes|prima del|قبل"
-_NOT_ITSELF = frozenset(f"{_BEFORE_OR_AFTER}|after|nach|nach dem|après|après le|después de|depois de|dopo|dopo il|после|بعد".split("|"))
+_BEFORE = "before|prior to|vor|avant|avant le|antes de|antes del|antes do|antes|prima del|prima di|قبل|ก่อน"
+_AFTER = "after|nach|nach dem|après|après le|después de|después del|depois de|após|dopo|dopo il|после|بعد|หลังจาก|หลัง"
+_BEHIND = {
+    "before": "より前|以前|之前|前(?![半期後后])|이전|전에|전까지|से पहले",
+    "until": "为止|為止|まで|까지|तक(?!\\w)",
+    "since": "onwards|onward|以来|以來|以降|起(?![きこ])|から|이래|부터|से(?!\\w)",
+    "after": "以后|以後|之后|之後|より後|이후|후에|के बाद",
+}
+"""What says behind a date which end of it is open, in languages that say it there, as parts of one regular expression, in this order."""
+_NOT_ITSELF = frozenset(f"{_BEFORE}|{_AFTER}".split("|"))
 """Of these the date itself is not meant: before May ends with April."""
 _JOINED = re.compile(r"\s*(?:and|to|und|bis|et|à|au|y|al?|e|ao?|и|по|до|و|إلى|から|到|至|~|-|–)\s*(?:the\s+)?", re.IGNORECASE)
 """What stands between the two ends of one stretch."""
@@ -137,10 +162,13 @@ _NAME = f"(?P<month>{_any(_MONTH)})\\.?"
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _OF = r"(?:\s+(?:of|de|del|di))?"
-_SINCE = (
-    f"(?:{_W}(?:(?P<ends>{_any(_OPEN_BEGIN.split('|'))})|(?P<begins>{_any(_OPEN_END.split('|'))}))"
-    r"\s+(?:(?:the|den|dem|le|el|il|o)\s+)?)?"
+_THE_YEAR = r"(?:(?:year|jahr|jahre|année|an|año|ano|anno|عام|سنة)\s+)?"
+_OPENED = (
+    f"(?:{_W}|(?=[\u0e00-\u0e7f]))(?:(?P<ends>{_any(_OPEN_BEGIN.split('|'))})|(?P<begins>{_any(_OPEN_END.split('|'))}))"
+    r"(?:\s+(?:(?:the|den|dem|das|le|el|il|o)\s+|l')?|(?<=[\u0e00-\u0e7f])\s?(?:ปี|เดือน|วันที่)?\s?)"
 )
+_SINCE = f"(?:{_OPENED})?"
+_BEHIND_IT = re.compile("\\s?(?:" + "|".join(f"(?P<{end}>{names})" for end, names in _BEHIND.items()) + r")(?![a-z])", re.IGNORECASE)
 
 _Reader = Callable[[re.Match[str], date], _Days | None]
 
@@ -156,11 +184,26 @@ def span(question: str, now: datetime) -> Span | None:
     for *_, days, other in others:
         if other.start() > found.end() and days[1] > first and _JOINED.fullmatch(said[found.end() : other.start()]):
             return Span(_moment(first), _moment(days[1]), f"{words} … {other[0].strip()}")
-    if ends := _group(found, "ends"):
-        return Span(None, _moment(first if ends.casefold() in _NOT_ITSELF else last), words)
-    if begins := _group(found, "begins"):
-        return Span(_moment(last if begins.casefold() in _NOT_ITSELF else first), None, words)
+    match _open_end(said, found):
+        case "before":
+            return Span(None, _moment(first), words)
+        case "until":
+            return Span(None, _moment(last), words)
+        case "since":
+            return Span(_moment(first), None, words)
+        case "after":
+            return Span(_moment(last), None, words)
     return Span(_moment(first), _moment(last), words)
+
+
+def _open_end(said: str, found: re.Match[str]) -> str | None:
+    """What is said before or behind a date: before, until, since or after; None where both its ends are meant."""
+    if ends := _group(found, "ends"):
+        return "before" if ends.casefold() in _NOT_ITSELF else "until"
+    if begins := _group(found, "begins"):
+        return "after" if begins.casefold() in _NOT_ITSELF else "since"
+    behind = _BEHIND_IT.match(said, found.end())
+    return behind.lastgroup if behind else None
 
 
 def _moment(day: date) -> datetime:
@@ -217,9 +260,10 @@ def _is_meant(found: re.Match[str], word: str) -> bool:
     return len(word) > 3 or is_placed
 
 
-def _year_alone(found: re.Match[str], _today: date) -> _Days:
-    year = int(found["year"])
-    return date(year, 1, 1), date(year + 1, 1, 1)
+def _year_alone(found: re.Match[str], _today: date) -> _Days | None:
+    """2023, and from 2021 to 2023."""
+    first, last = int(found["year"]), int(_group(found, "last") or found["year"])
+    return (date(first, 1, 1), date(last + 1, 1, 1)) if first <= last else None
 
 
 def _relative(found: re.Match[str], today: date) -> _Days:
@@ -229,14 +273,18 @@ def _relative(found: re.Match[str], today: date) -> _Days:
 
 def _ago(found: re.Match[str], today: date) -> _Days:
     """3 days ago: that day; 2 weeks ago: that week; and so on."""
-    return _stretch(_UNIT[found["unit"].casefold()], -int(found["at"]), today)
+    return _stretch(_UNIT[found["unit"].casefold()], -_number(found["at"]), today)
 
 
 def _lately(found: re.Match[str], today: date) -> _Days:
     """The last 3 days: from then to now."""
-    first, _ = _stretch(_UNIT[found["unit"].casefold()], -int(found["at"]), today)
-    since = today - timedelta(weeks=int(found["at"])) if _UNIT[found["unit"].casefold()] == "week" else first
+    first, _ = _stretch(_UNIT[found["unit"].casefold()], -_number(found["at"]), today)
+    since = today - timedelta(weeks=_number(found["at"])) if _UNIT[found["unit"].casefold()] == "week" else first
     return since, today + timedelta(1)
+
+
+def _number(said: str) -> int:
+    return _COUNT.get(said.casefold()) or int(said)
 
 
 def _on_weekday(found: re.Match[str], today: date) -> _Days:
@@ -264,12 +312,15 @@ def _last_time(month: int, day: int | None, today: date) -> _Days:
 
 
 def _stretch(unit: str, steps: int, today: date) -> _Days:
-    """The day, week (from Monday), month or year so many steps from today's."""
+    """The day, week (from Monday), its end (Saturday and Sunday), month or year so many steps from today's."""
     if unit == "day":
         return _one_day(today + timedelta(steps))
     if unit == "week":
         first = today - timedelta(today.weekday()) + timedelta(weeks=steps)
         return first, first + timedelta(7)
+    if unit == "weekend":
+        saturday = today - timedelta(today.weekday()) + timedelta(weeks=steps, days=5)
+        return saturday, saturday + timedelta(2)
     if unit == "year":
         return date(today.year + steps, 1, 1), date(today.year + steps + 1, 1, 1)
     months = today.year * 12 + today.month - 1 + steps
@@ -280,8 +331,14 @@ def _pattern(written: str) -> re.Pattern[str]:
     return re.compile(written, re.IGNORECASE)
 
 
-_NUMBER = r"(?<!\d)(?P<at>\d{1,4})"
+_NUMBER = (
+    rf"(?P<at>(?<!\d)\d{{1,4}}|{_W}(?:{_any(name for name in _COUNT if not _FREE.match(name))}){_E}"
+    f"|(?:{_any(name for name in _COUNT if _FREE.match(name))}))"
+)
 _LAST = "last|past|letzten|vergangenen|derniers|dernières|últimos|últimas|ultimi|ultime|последние|за|最近|過去|过去"
+_ANY_YEAR = r"(?:19|20|21)\d\d"
+_FROM = "between|from|von|zwischen|de|entre|desde|seit|depuis|tra|fra|dal|с|между|من|بين"
+_TO = "and|to|until|till|through|und|bis|et|à|jusqu'en|y|al?|hasta|e|até|fino al|и|по|до|و|إلى|حتى|-"
 _UNIT_NAME = f"(?P<unit>{_any(_UNIT)})"
 _EXACT = 4
 """How many of the readers below, the first ones, are of whole dates in numbers."""
@@ -298,9 +355,12 @@ _READERS: list[tuple[re.Pattern[str], _Reader]] = [
     (_pattern(f"(?P<at>{_any(name for name in _RELATION if _FREE.match(name))})"), _relative),
     (_pattern(rf"{_W}(?:{_LAST})\s?{_NUMBER}\s?{_UNIT_NAME}"), _lately),
     (_pattern(rf"{_SINCE}{_NUMBER}\s+{_UNIT_NAME}\s+(?:ago|earlier|fa|atrás|назад|전|पहले){_E}"), _ago),
-    (_pattern(rf"{_NUMBER}\s?{_UNIT_NAME}\s?(?:前|전|之前|以前|ที่แล้ว|ก่อน)"), _ago),
+    (_pattern(rf"{_NUMBER}\s?{_UNIT_NAME}\s?(?:以前|之前|前|전|ที่แล้ว|ก่อน)"), _ago),
     (_pattern(rf"{_W}(?:vor|il y a|hace|há|قبل)\s+{_NUMBER}\s+{_UNIT_NAME}{_E}"), _ago),
     (_pattern(rf"{_W}(?:last|on|past|am|letzten|ce|le|el|la|lo|na|no|в|во|يوم)\s+(?P<at>{_any(_WEEKDAY)}){_E}"), _on_weekday),
-    (_pattern(rf"{_W}(?:in|since|during|of|im jahr|en|em|nel|в|في|by|until|before|after|year)\s+{_YEAR}{_E}"), _year_alone),
-    (_pattern(r"(?<!\d)(?P<year>(?:19|20|21)\d\d)\s?(?:年|년|году|год)"), _year_alone),
+    (_pattern(rf"{_W}(?:{_FROM})\s+(?:the\s+|l')?{_THE_YEAR}{_YEAR}\s*(?:{_TO})\s*(?P<last>{_ANY_YEAR}){_E}"), _year_alone),
+    (_pattern(rf"(?<![\w-]){_YEAR}\s?-\s?(?P<last>{_ANY_YEAR})(?![\w-])"), _year_alone),
+    (_pattern(rf"{_OPENED}{_THE_YEAR}{_YEAR}{_E}"), _year_alone),
+    (_pattern(rf"{_W}(?:in|during|of|im|en|em|nel|в|في|year|jahr|año|ano|anno|année|عام|سنة)\s+{_THE_YEAR}{_YEAR}{_E}"), _year_alone),
+    (_pattern(rf"(?<!\d){_YEAR}(?:\s?(?:年|년|году|год)|(?=\s?(?:से|के बाद|तक|onwards?)))"), _year_alone),
 ]

@@ -73,7 +73,7 @@ RECENCY: dict[float, str] = {
         "|مؤخرًا|هذا الأسبوع|어제|최근|최근에|이번 주|요즘|เมื่อวาน|เมื่อเร็วๆ นี้|เร็ว ๆ นี้|สัปดาห์นี้|ช่วงนี้|कल|हाल ही में|इस हफ्ते|इस सप्ताह"
     ),
     0.5: (
-        "last week|few days ago|a few days ago|the other week|this month|letzte woche|vor ein paar tagen|diesen monat"
+        "last week|last weekend|few days ago|a few days ago|the other week|this month|letzte woche|vor ein paar tagen|diesen monat"
         "|la semaine dernière|il y a quelques jours|ce mois-ci|la semana pasada|hace unos días|este mes|semana passada|há alguns dias"
         "|este mês|la settimana scorsa|settimana scorsa|qualche giorno fa|questo mese|на прошлой неделе|несколько дней назад"
         "|в этом месяце|上周|上週|上个星期|上星期|前几天|几天前|这个月|本月|先週|数日前|今月|الأسبوع الماضي|قبل أيام|هذا الشهر|지난주"

@@ -18,7 +18,7 @@ MARGIN = 1.51
 """1.16 times 1.30: prose, on the newer tokenizers."""
 
 LONGEST_WORD = 400
-"""Characters without a space that are counted in one go; a text with longer ones is counted in pieces, each of which may be a token more."""
+"""Characters without a space that are counted in one go; longer ones are counted in pieces, each of which may be a token more."""
 
 CHARACTERS_OF_A_TOKEN = 4  # of Latin letters (spec 003)
 

@@ -59,15 +59,63 @@ def days(question: str) -> tuple[str | None, str | None] | None:
         ("ماذا حدث أمس", ("2026-03-10", "2026-03-11")),
         ("เมื่อวานเกิดอะไรขึ้น", ("2026-03-10", "2026-03-11")),
         ("पिछले हफ्ते क्या हुआ", ("2026-03-02", "2026-03-09")),
+        ("two weeks ago", ("2026-02-23", "2026-03-02")),
+        ("a month ago", ("2026-02-01", "2026-03-01")),
+        ("the last three days", ("2026-03-08", "2026-03-12")),
+        ("last weekend", ("2026-03-07", "2026-03-09")),
+        ("Was war letztes Wochenende?", ("2026-03-07", "2026-03-09")),
+        ("上周末做了什么", ("2026-03-07", "2026-03-09")),
+        ("vor zwei Wochen", ("2026-02-23", "2026-03-02")),
+        ("il y a deux semaines", ("2026-02-23", "2026-03-02")),
+        ("hace dos semanas", ("2026-02-23", "2026-03-02")),
+        ("há duas semanas", ("2026-02-23", "2026-03-02")),
+        ("due settimane fa", ("2026-02-23", "2026-03-02")),
+        ("две недели назад", ("2026-02-23", "2026-03-02")),
+        ("两周前", ("2026-02-23", "2026-03-02")),
+        ("三日前", ("2026-03-08", "2026-03-09")),
+        ("昨日起きたこと", ("2026-03-10", "2026-03-11")),
+        ("今年前半", ("2026-01-01", "2027-01-01")),
+        ("between 2021 and 2023", ("2021-01-01", "2024-01-01")),
+        ("2021-2023", ("2021-01-01", "2024-01-01")),
     ],
 )
 def test_a_date_becomes_a_stretch_of_time(question: str, meant: tuple[str | None, str | None]) -> None:
     assert days(question) == meant
 
 
+BEFORE, UNTIL = (None, "2024-01-01"), (None, "2025-01-01")
+SINCE, AFTER = ("2022-01-01", None), ("2023-01-01", None)
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        *[(said, SINCE) for said in ("since 2022", "starting in 2022", "2022 onwards", "seit 2022", "seit dem Jahr 2022", "ab 2022")],
+        *[(said, SINCE) for said in ("depuis 2022", "depuis l'année 2022", "à partir de 2022", "desde 2022", "desde el año 2022")],
+        *[(said, SINCE) for said in ("a partir de 2022", "dal 2022", "с 2022 года", "منذ 2022", "منذ عام 2022", "2022年以来")],
+        *[(said, SINCE) for said in ("2022年から", "2022년부터", "ตั้งแต่ปี 2022", "2022 से")],
+        *[(said, AFTER) for said in ("after 2022", "nach 2022", "après 2022", "después de 2022", "depois de 2022", "após 2022")],
+        *[(said, AFTER) for said in ("dopo il 2022", "после 2022", "بعد 2022", "2022年之后", "2022년 이후", "หลังปี 2022", "2022 के बाद")],
+        *[(said, BEFORE) for said in ("before 2024", "prior to 2024", "vor 2024", "avant 2024", "antes de 2024", "antes del 2024")],
+        *[(said, BEFORE) for said in ("prima del 2024", "قبل 2024", "2024年之前", "2024年以前", "2024년 이전", "ก่อนปี 2024", "2024 से पहले")],
+        *[(said, UNTIL) for said in ("until 2024", "by 2024", "up to 2024", "bis 2024", "jusqu'en 2024", "d'ici 2024", "hasta 2024")],
+        *[
+            (said, UNTIL)
+            for said in ("até 2024", "fino al 2024", "entro 2024", "до 2024", "حتى 2024", "2024年まで", "2024년까지", "2024 तक")
+        ],
+    ],
+)
+def test_a_year_is_open_at_the_end_that_the_words_leave_open_in_every_language(question: str, meant: tuple[str | None, str | None]) -> None:
+    assert days(question) == meant
+    assert days(f"Maria: {question}?") == meant
+
+
 @pytest.mark.parametrize(
     "question",
     [
+        "2000 onions",
+        "I have 2022 files",
+        "a week of one",
         "I may go",
         "May I ask you?",
         "who may march on?",
