@@ -2,7 +2,8 @@
 
     learn_fact        record_decision  ─▶ events.taken       published, and recallable within moments
     recall                             ─▶ recalling.recall   the context, in its fence
-    expand            why              ─▶ memories.*         one memory in full, and how it came to be so
+    expand                             ─▶ recall.expand      one memory in full, a page at a time
+    why                                ─▶ memories.*         how it came to be so
 
 The docstring of each is what the model is told of it. An answer is text: what is remembered stands in it behind the fence, as data.
 """
@@ -17,13 +18,16 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from events import DecisionRecorded, Event, FactLearned, MemoryKind, Provenance, Stakes
 from nous import clock, ids
-from nous.api import events, memories, recalling
+from nous.api import events, memories, problems, recalling
 from nous.api.service import Service
 from nous.api.shapes import Budget, Context, Frame, Taken, When
 from nous.errors import UserMistake
 from nous.stories import kinds
+from recall.plans import MOST_TOKENS
+from recall.remembering import expand as full_record
+from store import censors
 
-from . import meant, telling
+from . import meant, pages, telling
 
 T = TypeVar("T", bound=BaseModel)
 LONGEST = 8_000  # characters, as of an event's content
@@ -31,6 +35,7 @@ Text = Annotated[str, StringConstraints(max_length=LONGEST)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
 Short = Annotated[str, StringConstraints(max_length=1_000)]
 Texts = Annotated[tuple[Text, ...], Field(max_length=100)]
+Room = Annotated[int, Field(ge=pages.FEWEST_TOKENS, le=MOST_TOKENS)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 NOTHING = "Nothing is remembered that bears on this."
@@ -70,7 +75,9 @@ class Memory(Taken):
 class Part(Memory):
     """A memory, and what of it is wanted."""
 
-    question: Text = Field(default="", description="What of a long memory you want; all of it is told in any case.")
+    question: Text = Field(default="", description="What of a long memory you want: that is told first.")
+    budget: Room | None = Field(default=None, description=f"Most tokens of the answer; {pages.TOKENS:,} if absent.")
+    from_line: Annotated[int, Field(ge=1)] = Field(default=1, description="The line to go on from, as the page before said.")
 
 
 class Decision(Taken):
@@ -108,12 +115,16 @@ async def recall(service: Service, agent: str, asked: Question) -> str:
 async def expand(service: Service, agent: str, wanted: Part) -> str:
     """The full record of one memory that recall told in a line.
 
-    All wordings of a fact, the transcript of an episode, the steps of a procedure, the reasons for a decision.
+    All wordings of a fact, the transcript of an episode, the steps of a procedure, the reasons for a decision. What is long comes
+    in pages: the last line says how to get the rest.
     """
     one = await _meant(service, agent, wanted.id)
-    if (await memories.get(one, agent, service)).kind == "censor":
-        raise UserMistake("a censor has nothing behind it; why tells how it came to be")
-    return (await memories.expanded(one, agent, service, wanted.question)).text
+    try:
+        found = await full_record(service.recall, agent, None, one, wanted.question or None)
+    except UserMistake:
+        raise await _nothing_behind(service, agent, one) from None
+    most, margin = wanted.budget or pages.TOKENS, service.settings.recall_token_margin
+    return pages.page(found, first=wanted.from_line, most=most, margin=margin)
 
 
 async def record_decision(service: Service, agent: str, chosen: Decision) -> str:
@@ -174,6 +185,13 @@ TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in _ALL}
 async def _meant(service: Service, agent: str, written: str) -> UUID:
     async with service.database.read([agent]) as db:
         return await meant.meant(db, agent, written)
+
+
+async def _nothing_behind(service: Service, agent: str, one: UUID) -> Exception:
+    """Why there is nothing to tell of this id."""
+    async with service.database.read([agent]) as db:
+        is_censor = await censors.get(db, agent, one) is not None
+    return UserMistake("a censor has nothing behind it; why tells how it came to be") if is_censor else problems.nothing("memory")
 
 
 async def _published(service: Service, agent: str, kind: type[Event], said: Taken, **more: str) -> Mapping[str, str]:

@@ -22,8 +22,9 @@ from redis.asyncio import Redis
 import events
 from nous import clock, embedded
 from nous.api import limits
-from nous.mcp import tools
+from nous.mcp import pages, tools
 from nous.settings import Settings
+from recall.tokens import counted
 from store import censors, decisions, episodes, facts, passages, procedures
 from store.database import Database
 from tests.conftest import repository
@@ -158,6 +159,28 @@ async def test_every_kind_of_memory_is_told_and_explained_by_its_short_id(mine: 
         assert "[episode" in await said(client, "why", id=str(passage))
         assert censor.trigger_pattern in await said(client, "why", id=f"c-{censor.censor_id.hex}")
         assert "a censor has nothing behind it" in await refused(client, "expand", id=str(censor.censor_id))
+
+
+async def test_a_long_memory_comes_in_pages_that_fit_and_leave_out_nothing(mine: Connect, database: Database) -> None:
+    turns = [f"User: The parrot number {number} is called Ali{number}. It is green." for number in range(400)]
+    long = an_episode(agent_id=MINE, title="About parrots", detail="\n".join([*turns, "User: " + "word " * 2_000]))
+    async with database.write([MINE]) as db:
+        await episodes.put(db, long)
+    told, first, asked = "", 1, 0
+    async with mine() as client:
+        while first:
+            text = await said(client, "expand", id=str(long.episode_id), budget=2_000, from_line=first)
+            assert counted(text) <= 2_000
+            told, asked = told + text, asked + 1
+            more = re.search(r"from_line=(\d+)", text)
+            first = int(more[1]) if more else 0
+        assert asked > 5
+        assert all(f"Ali{number}." in told for number in range(400))
+        assert told.count("word") == 2_000
+        assert counted(await said(client, "expand", id=f"e-{long.episode_id.hex}")) <= pages.TOKENS
+        about = await said(client, "expand", id=str(long.episode_id), question="What is the parrot number 333 called?")
+        assert "Lines 1 to " in about
+        assert "it has " in await refused(client, "expand", id=str(long.episode_id), from_line=10_000)
 
 
 async def test_a_censor_that_stops_the_turn_is_told_first_and_published(mine: Connect, database: Database, redis: Redis) -> None:
