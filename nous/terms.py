@@ -66,20 +66,27 @@ def terms(text: str) -> list[str]:
     if formed.isascii():
         pairs: list[str] = []
         words = _ASCII_WORD.findall(_SHORTENED.sub(" ", formed) if "'" in formed else formed)
-        language = _guessed(words, "")
+        spoken = _guessed(words, "")
     else:
         accented, formed = formed, _plain(formed)
         pairs = list(_pairs(formed))
         words = [word for word in SPACED.findall(_SHORTENED.sub(" ", formed)) if not _RUN.match(word)]
-        language = _of_script(words) or _guessed(words, accented)
-    little = LITTLE.get(language, frozenset())
+        spoken = _of_script(words) or _guessed(words, accented)
+    little = LITTLE.get(spoken, frozenset())
     telling = [word[:LONGEST_TERM] for word in words if word not in little]
     if not (telling or pairs):
         telling = [word[:LONGEST_TERM] for word in words]
-    stems = _stemmer(language, get_ident()).stemWords(telling)
-    if language != "english":
+    stems = _stemmer(spoken, get_ident()).stemWords(telling)
+    if spoken != "english":
         stems += [word for word, stem in zip(telling, stems, strict=True) if word != stem]
     return [*stems, *pairs][:MOST_TERMS]
+
+
+def language(text: str) -> str:
+    """The language a text is most likely in, `english` where nothing tells another."""
+    formed = fold_case(form(text))
+    words = SPACED.findall(_plain(formed))
+    return _of_script(words) or _guessed(words, "" if formed.isascii() else formed)
 
 
 def _of_script(words: list[str]) -> str | None:

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from nous import text
 from nous.fence import without_recalled
 
-from .framing import shortened
+from .framing import shortened, unmistaken
 
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 
@@ -175,7 +175,7 @@ _Reader = Callable[[re.Match[str], date], _Days | None]
 
 def span(question: str, now: datetime) -> Span | None:
     """The stretch of time that `question` names, seen from `now` (aware); None when it names none."""
-    said = text.form(shortened(without_recalled(question)))
+    said = unmistaken(text.form(shortened(without_recalled(question))))
     read = sorted(_read(said, now.astimezone(UTC).date()), key=lambda one: one[:2])
     if not read:
         return None

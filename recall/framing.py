@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from nous.errors import UserMistake
+from nous.terms import language
 
 from . import languages
 from .hearing import Phrases
@@ -31,6 +32,8 @@ _TOLD_BY: dict[Frame, Phrases] = {
     "creative": Phrases(languages.FRAMES["creative"]),
     "task": Phrases(languages.FRAMES["task"]),
 }
+_OTHERWISE_MEANT = Phrases(languages.NO_PHRASE_IN_THEM)
+_HIER = re.compile(r"(?<!\w)hier(?!\w)", re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？؟।])\s*+|,\s++|[，、]\s*+|[;:]\s++")
 _OPENERS = Phrases("please|can you|could you|would you|ok|okay|now|then|and|bitte|kannst du|peux-tu|puedes|você pode|puoi|можешь")
 
@@ -58,6 +61,12 @@ def shortened(heard: str) -> str:
     return f"{heard[:LOOKED_AT_CHARACTERS]} … {heard[-LOOKED_AT_CHARACTERS:]}"
 
 
+def unmistaken(heard: str) -> str:
+    """Without words that would be taken for others: terms that have a phrase in them, and `hier` where it is German, not French."""
+    heard = _OTHERWISE_MEANT.without(heard)
+    return _HIER.sub(" ", heard) if _HIER.search(heard) and language(heard) == "german" else heard
+
+
 def framing(heard: str, *, frame: str | None = None, otherwise: Frame = "conversation") -> Framing:
     """The frame of a turn, of which `heard` is what hearing.heard gives; `otherwise` where its words tell none.
 
@@ -65,7 +74,7 @@ def framing(heard: str, *, frame: str | None = None, otherwise: Frame = "convers
     """
     if frame is not None:
         return Framing(named(frame), "named by the caller")
-    heard = shortened(heard)
+    heard = unmistaken(shortened(heard))
     for told in ("debug", "decision", "creative"):
         if found := _TOLD_BY[named(told)].first(heard):
             return Framing(named(told), f"says {found[0]!r}")
@@ -81,6 +90,7 @@ def asks(heard: str) -> bool:
     """Whether it asks something: a question mark, a question word at the beginning of a part, or one where words do not stand apart."""
     if any(sign in heard for sign in "?？؟⸮"):
         return True
+    heard = _OTHERWISE_MEANT.without(heard)
     parts = [part for part in _SENTENCE_ENDS.split(heard) if part]
     return any(_ASKING.begins(part) for part in parts) or _ASKING_ANYWHERE.first(heard) is not None
 

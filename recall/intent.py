@@ -1,7 +1,7 @@
 """What a turn is after, told by its words: no model is asked (spec 001, D1).
 
     question ─▶ frame        which kind of work it begins (framing.py)
-             ─▶ is_greeting  nothing but a greeting: a greeting with a question behind it is none
+             ─▶ is_greeting  nothing but a greeting, in a conversation: with a question behind it, or in a search, it is none
              ─▶ is_question  it asks something
              ─▶ recency      0 to 1: how much the newest is wanted
              ─▶ hints        which kind of memory it is after, 0.5 for each phrase that says so
@@ -21,7 +21,7 @@ from nous.fence import without_recalled
 from nous.little import LITTLE
 
 from . import languages
-from .framing import Frame, asks, framing, shortened
+from .framing import Frame, asks, framing, shortened, unmistaken
 from .hearing import Phrases, heard, stands_apart
 from .languages import Hint
 
@@ -36,6 +36,7 @@ _GREETINGS = Phrases(languages.GREETINGS)
 _BESIDE = Phrases(languages.BESIDE_A_GREETING)
 _BESIDE_THE_POINT = Phrases(f"{languages.GREETINGS}|{languages.ASKING_ANYWHERE}")
 _RECENCY = {weight: Phrases(phrases) for weight, phrases in languages.RECENCY.items()}
+_TIMES = Phrases("|".join(languages.RECENCY.values()))
 _HINTS: dict[Hint, Phrases] = {hint: Phrases(phrases) for hint, phrases in languages.HINTS.items()}
 
 _QUOTED = re.compile(
@@ -74,18 +75,20 @@ class Signals:
 def signals(question: str, *, frame: str | None = None, otherwise: Frame = "conversation") -> Signals:
     """What `question`, a turn as it was said, is after; its frame is `otherwise` where its words tell none.
 
+    Only in a conversation, which `otherwise` is unless a caller says that it is none, may a turn be a mere greeting.
     Raises UserMistake for a `frame` that is none.
     """
     said = text.form(shortened(without_recalled(question)))
     asked = heard(said)
     framed = framing(asked, frame=frame, otherwise=otherwise)
-    is_greeting = is_only_a_greeting(said)
+    told = unmistaken(asked)
+    is_greeting = otherwise == "conversation" and is_only_a_greeting(said)
     return Signals(
         frame=framed.frame,
         why=framed.why,
         entities=_entities(said),
-        recency=max((weight for weight, phrases in _RECENCY.items() if phrases.first(asked)), default=0.0),
-        hints={} if is_greeting else _hinted(asked),
+        recency=_recency(told),
+        hints={} if is_greeting else _hinted(told),
         is_question=not is_greeting and asks(asked),
         is_greeting=is_greeting,
         keywords=_keywords(said),
@@ -95,20 +98,20 @@ def signals(question: str, *, frame: str | None = None, otherwise: Frame = "conv
 def is_only_a_greeting(said: str) -> bool:
     """Whether nothing is said but a greeting, thanks or a farewell, and perhaps a name."""
     asked = heard(said)
-    rest, found = asked, False
+    rest, found = asked, ""
     while True:
         rest = rest.lstrip(" ,.!?;:、，。！？~-¡¿…")
         greeting = _GREETINGS.begins(rest)
         beside = _BESIDE.begins(rest) if found and not greeting else None
         if not (greeting or beside):
             break
-        found = found or greeting is not None
+        found = greeting[0] if greeting else found
         rest = rest[(greeting or beside).end() :]  # type: ignore[union-attr]  # one of the two is there
-    return found and _may_be_a_name(rest, said)
+    return bool(found) and _is_greeted(rest, said, found)
 
 
-def _may_be_a_name(rest: str, said: str) -> bool:
-    """Whether what is left behind a greeting is nothing, signs and pictures, or whom it greets."""
+def _is_greeted(rest: str, said: str, greeting: str) -> bool:
+    """Whether what is left behind a greeting is nothing, signs and pictures, or whom it greets: `hi Anna`, and not `hi postgres`."""
     left = rest.strip()
     if asks(left) and any(one.isalnum() for one in left):
         return False
@@ -120,7 +123,21 @@ def _may_be_a_name(rest: str, said: str) -> bool:
     if not stands_apart(pieces[0][0]):
         return sum(map(len, pieces)) <= NAME_CHARACTERS
     as_written = said[-len(left) :] if said.casefold().endswith(left) else left
-    return len(pieces) == 1 or (len(pieces) <= NAME_WORDS and all(piece[0].isupper() for piece in _PIECE.findall(as_written)))
+    if greeting in languages.NAMES_TOO or len(pieces) > NAME_WORDS:
+        return False
+    has_capitals = any(piece[0].lower() != piece[0].upper() for piece in pieces)
+    return all(piece[0].isupper() for piece in _PIECE.findall(as_written)) if has_capitals else len(pieces) == 1
+
+
+def _recency(told: str) -> float:
+    """How much the newest is wanted, by the words for it: of those that begin alike the longest is what was said."""
+    said = _TIMES.found(told)
+    return max((weight for weight, phrases in _RECENCY.items() for one in said if _is_all(phrases, one)), default=0.0)
+
+
+def _is_all(phrases: Phrases, words: str) -> bool:
+    found = phrases.begins(words)
+    return found is not None and found.end() == len(words)
 
 
 def _hinted(asked: str) -> dict[Hint, float]:

@@ -135,7 +135,8 @@ def plan(
 ) -> Plan:
     """The plan for a turn: `question` as it was said at `now` (aware).
 
-    `kinds` are the only ones wanted; None wants all. One that is wanted by name is fetched even where the frame has no tokens for it.
+    `kinds` are the only ones wanted; None wants all. One that is wanted by name is fetched even where the frame has no tokens for it, and
+    for a greeting too.
     """
     other = overrides or Overrides()
     frame = signals.frame
@@ -144,7 +145,8 @@ def plan(
         if sections.get(SECTION_OF[kind]) == 0 and SECTION_OF[kind] not in other.sections.get(frame, {}):
             del sections[SECTION_OF[kind]]
     wanted = [kind for kind in KINDS if kind not in other.skip and sections.get(SECTION_OF[kind]) != 0]
-    if signals.is_greeting:
+    is_greeting = signals.is_greeting and kinds is None
+    if is_greeting:
         wanted, sections = [], dict.fromkeys(SECTIONS, 0)
     queries = [Query(kind, limit, signals.recency) for kind in wanted if (limit := _limit(kind, signals, other)) > 0]
     return Plan(
@@ -153,9 +155,9 @@ def plan(
         tokens=other.tokens.get(frame, TOKENS[frame]),
         sections=sections,
         window=other.window.get(frame, WINDOW[frame]),
-        when=dates.span(question, now) if frame in DATED and not signals.is_greeting else None,
+        when=dates.span(question, now) if frame in DATED and not is_greeting else None,
         leaves_out_what_was_said=other.leaves_out_what_was_said,
-        has_instructions=other.has_instructions and not signals.is_greeting,
+        has_instructions=other.has_instructions and not is_greeting,
     )
 
 

@@ -73,6 +73,7 @@ def days(question: str) -> tuple[str | None, str | None] | None:
         ("две недели назад", ("2026-02-23", "2026-03-02")),
         ("两周前", ("2026-02-23", "2026-03-02")),
         ("三日前", ("2026-03-08", "2026-03-09")),
+        ("Qu'est-ce qu'on a fait hier ?", ("2026-03-10", "2026-03-11")),
         ("昨日起きたこと", ("2026-03-10", "2026-03-11")),
         ("今年前半", ("2026-01-01", "2027-01-01")),
         ("between 2021 and 2023", ("2021-01-01", "2024-01-01")),
@@ -113,6 +114,7 @@ def test_a_year_is_open_at_the_end_that_the_words_leave_open_in_every_language(q
 @pytest.mark.parametrize(
     "question",
     [
+        "Was steht hier in der Datei?",
         "2000 onions",
         "I have 2022 files",
         "a week of one",

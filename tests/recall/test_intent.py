@@ -143,12 +143,39 @@ def test_a_greeting_with_a_name_or_a_picture_is_still_one(said: str) -> None:
         "history of the project",
         "yoga on Monday",
         "hi port 5432",
+        "hi postgres",
+        "Ola Nordmann",
+        "Yo Yo Ma",
         "",
         "?",
     ],
 )
 def test_what_says_more_than_a_greeting_is_none(said: str) -> None:
     assert not signals(said).is_greeting
+
+
+@pytest.mark.parametrize("said", ["Ola Nordmann", "hello", "Hi Anna", "thanks", "你好"])
+def test_a_search_is_no_greeting_whatever_it_begins_with(said: str) -> None:
+    assert not signals(said, otherwise="question").is_greeting
+    assert planned(said, otherwise="question").queries
+    assert [query.kind for query in plan(signals(said), said, NOON, kinds=frozenset({"fact"})).queries] == ["fact"]
+
+
+@pytest.mark.parametrize(
+    ("said", "recency"),
+    [
+        ("今何をしていますか", 1.0),
+        ("今週は何をした", 0.8),
+        ("今月の予定", 0.5),
+        ("今年の予定", 0.0),
+        ("今後の予定", 0.0),
+        ("今天做什么", 1.0),
+        ("hier soir on a mangé quoi", 0.8),
+        ("Was steht hier in der Datei?", 0.0),
+    ],
+)
+def test_of_words_that_begin_alike_the_longest_is_heard_and_a_word_in_its_own_language(said: str, recency: float) -> None:
+    assert signals(said).recency == recency
 
 
 @pytest.mark.parametrize(
@@ -174,6 +201,9 @@ def test_what_says_more_than_a_greeting_is_none(said: str) -> None:
         ("Sollten wir Redis nehmen?", "decision"),
         ("Schreib ein Gedicht über das Meer", "creative"),
         ("Der Build schlägt fehl", "debug"),
+        ("What error budget did we set?", "question"),
+        ("What error did we get?", "debug"),
+        ("静かな部屋です", "conversation"),
     ],
 )
 def test_the_words_tell_the_frame(said: str, frame: str) -> None:
