@@ -187,6 +187,14 @@ async def of(db: Read, agent: str, keys: Collection[Memory]) -> dict[Memory, Usa
     return found
 
 
+async def listed(db: Read, agent: str) -> list[Usage]:
+    """Every count of an agent's, as it was counted: each memory for itself."""
+    rows = await db.execute(
+        text(f"SELECT {_COLUMNS} FROM heart.memory_usage u WHERE u.agent_id = :agent ORDER BY u.kind, u.memory_id"), {"agent": agent}
+    )
+    return [_usage(row) for row in rows]
+
+
 async def _recorded(db: Read, agent: str, keys: Collection[Memory], *, since: datetime) -> set[Memory]:
     """Those of these memories that were recorded since then; a passage with its episode."""
     rows = await db.execute(_RECORDED, {"agent": agent, "ids": list({one for _, one in keys}), "since": since})

@@ -1,4 +1,5 @@
-"""What a replay store holds otherwise than the live one: facts, episodes, censors, decisions, procedures; each with the receipts of both.
+"""What a replay store holds otherwise than the live one: facts, episodes, censors, decisions, procedures, each with the receipts of both;
+and how often each was recalled.
 
 An agent is compared whole. When a row was recorded is not compared: only what it says and how it stands.
 """
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from store import censors, decisions, episodes, facts, procedures, receipts
+from store import censors, decisions, episodes, facts, procedures, receipts, usage
 from store.database import Database, Read
 from store.receipts import Receipt
 
@@ -23,6 +24,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "censor": ("censor_id", "trigger_pattern severity escalation_threshold activation_count counted_from false_positive_count"),
     "decision": ("decision_id", "description outcome outcome_note noise decided_at"),
     "procedure": ("procedure_id", "name goals core_patterns implementation_notes activation_count success_count failure_count"),
+    "use": ("memory_id", "kind retrieved injected compared referenced"),
 }
 """What is compared of each: the name of its id, and the fields that say something."""
 
@@ -105,6 +107,7 @@ _LISTED: Mapping[str, Callable[[Read, str], Awaitable[Sequence[Any]]]] = {
     "censor": lambda db, agent: censors.listed(db, agent=agent),
     "decision": lambda db, agent: decisions.listed(db, agent=agent, limit=None),
     "procedure": lambda db, agent: procedures.listed(db, agent=agent, limit=None),
+    "use": usage.listed,
 }
 
 
@@ -114,5 +117,5 @@ async def _receipts(database: Database, agent: str, noun: str, key: UUID) -> lis
 
 
 def _says(row: Any) -> str:
-    names = ("content", "title", "summary", "trigger_pattern", "description", "name")
+    names = ("content", "title", "summary", "trigger_pattern", "description", "name", "kind")
     return next((said for name in names if (said := getattr(row, name, None))), "")

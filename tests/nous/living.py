@@ -49,6 +49,8 @@ COMPARED = {
     "heart.episode_decisions": "episode_id, decision_id",
     "heart.procedures": "procedure_id",
     "brain.decisions": "decision_id",
+    "heart.memory_usage": "kind, memory_id",
+    "heart.passages": "passage_id",
     "heart.sessions": "session_key",
     "heart.turns": "session_key, position",
     "bus.receipts": "seq",

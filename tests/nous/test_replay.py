@@ -13,7 +13,7 @@ import pytest
 from redis.asyncio import Redis
 
 import workers
-from events import Event, encode
+from events import Event, FactLearned, encode
 from nous import embedded
 from nous.replaying.tally import Tally
 from providers.mind import Judgement, Pair
@@ -27,6 +27,8 @@ from tests.factories import (
     a_decision_recorded,
     a_decision_reviewed,
     a_fact_learned,
+    a_memory_recalled,
+    a_memory_referenced,
     a_procedure_learned,
     a_procedure_used,
 )
@@ -75,6 +77,11 @@ def a_life(agent: str, dice: random.Random) -> list[Event]:
     told += [procedure, a_procedure_used(agent_id=agent, procedure_id=procedure.procedure_id)]
     talk = f"User: I live in {agent} town. I only drink tea.\nAssistant: Noted."
     told.append(an_episode_told(talk, agent_id=agent, episode_id=_id(agent, "talk"), event_id=f"{agent} talks"))
+    ids = [one.fact_id for one in told if isinstance(one, FactLearned)]
+    for _ in range(4):
+        named = [{"kind": "fact", "id": one} for one in dice.sample(ids, 3)]
+        told.append(a_memory_recalled(agent_id=agent, memories=named))
+        told.append(a_memory_referenced(agent_id=agent, memories=[{**named[0], "how": "cited"}], compared=named))
     dice.shuffle(told)
     return told
 

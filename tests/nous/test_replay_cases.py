@@ -15,10 +15,11 @@ from events import CensorAdded, CensorRelaxed, EpisodeRestored, FactRestored, Fa
 from nous import clock
 from nous.replaying import difference
 from nous.replaying.tally import Tally
+from nous.replaying.wanted import Wanted
 from providers.offline import OfflineMind
 from recall import sessions
 from recall.opening import Tools
-from store import archive, facts, forgetting, lineage, receipts
+from store import archive, facts, forgetting, lineage, receipts, usage
 from store import parked as parkings
 from store.facts import Fact
 from tests.factories import (
@@ -27,6 +28,8 @@ from tests.factories import (
     a_decision_recorded,
     a_decision_reviewed,
     a_fact_learned,
+    a_memory_recalled,
+    a_memory_referenced,
     an_id,
 )
 from tests.nous.living import Living, Replayed, Replaying, alike
@@ -284,6 +287,45 @@ async def test_the_offline_mind_is_asked_again_where_its_answer_is_not_on_record
     await connection.execute("DELETE FROM bus.answers")
     await connection.close()
     assert whole((await replaying(model=offline.model("relation"))).tally)
+
+
+# ── use ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_how_often_memories_were_told_and_of_use_is_counted_again_and_compared(living, kit, database_url, replaying: Replaying):
+    oslo, bergen = learned(HOME), learned(AWAY, 1)
+    named = [{"kind": "fact", "id": one.fact_id} for one in (oslo, bergen)]
+    await living.live(
+        oslo,
+        a_memory_recalled(agent_id=A, memories=named[:1]),
+        bergen,  # what was told of Oslo counts for it from now on
+        a_memory_recalled(agent_id=A, memories=named),
+        a_memory_referenced(agent_id=A, memories=({**named[1], "how": "cited"},)),
+    )
+    again = await replaying()
+    kept = await alike(database_url, again)
+    assert [(row["retrieved"], row["compared"]) for row in kept["heart.memory_usage"]] == [(1, 0), (1, 1)]
+    assert whole(again.tally)
+    compared = await difference.compare(kit.database, again.database, A)
+    assert (compared.alike["use"], compared.differences) == (2, [])
+    unheard = await replaying(wanted=Wanted(streams=frozenset({"fact_learned", "memory_recalled"})))
+    (differs,) = (await difference.compare(kit.database, unheard.database, A)).differences
+    assert (differs.noun, differs.id, differs.says, differs.how) == ("use", bergen.fact_id, "fact", "otherwise")
+    assert differs.fields == {"compared": (1, 0), "referenced": (1, 0)}
+
+
+async def test_a_forgotten_fact_s_use_does_not_come_back_with_recalls_that_name_it(living, kit, replaying: Replaying):
+    sings, paints = learned("Maria sings."), learned("Maria paints.", 1)
+    named = [{"kind": "fact", "id": one.fact_id} for one in (sings, paints)]
+    await living.live(sings, paints, a_memory_recalled(agent_id=A, memories=named), a_memory_recalled(agent_id=A, memories=named[:1]))
+    async with kit.database.erase([A]) as db:
+        await forgetting.erase(db, await lineage.of(db, A, fact_ids=[sings.fact_id]), by="forget", now=clock.now())
+    again = await replaying()
+    async with again.database.read([A]) as db:
+        assert [(one.memory_id, one.retrieved) for one in await usage.listed(db, A)] == [(paints.fact_id, 1)]
+    assert not (await difference.compare(kit.database, again.database, A)).differences
+    assert again.tally.is_whole
+    assert [(made.outcome, made.live) for made in again.made if made.outcome != made.live] == [("skipped", "counted")]
 
 
 # ── forgotten ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
