@@ -15,12 +15,12 @@ from itertools import groupby
 from nous import text
 from nous.fence import without_recalled
 
-_FREE = (  # scripts in which words do not stand apart, or carry others before or behind them
+FREE = (  # scripts in which words do not stand apart, or carry others before or behind them
     "\u0600-\u06ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u0e00-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
 )
-_IS_FREE = re.compile(f"[{_FREE}]")
-WORD_BEGINS = f"(?<![^\\W{_FREE}])"
-WORD_ENDS = f"(?![^\\W{_FREE}])"
+_IS_FREE = re.compile(f"[{FREE}]")
+WORD_BEGINS = f"(?<![^\\W{FREE}])"
+WORD_ENDS = f"(?![^\\W{FREE}])"
 """As parts of a regular expression: no letter or digit of a word that stands apart is before, or behind."""
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _ARABIC_PREFIXES = r"(?<!\w)(?:[وفبلك]{0,2}(?:ال)?)"

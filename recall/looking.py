@@ -21,7 +21,7 @@ from store.vectors import Vector
 from . import parts, ranking
 from .asking import Asked
 from .dates import Span
-from .matching import Match, matches
+from .matching import Match, matches_of
 from .parts import Detail
 from .ranking import Ranked, Weights
 from .tools import Tools
@@ -53,7 +53,8 @@ async def look(tools: Tools, asked: Asked, weights: Weights | None) -> Seen:
         used = await usage.worth(db, asked.agent, [(one.kind, one.memory_id) for one in found], asked.now)
         ranked = _ranked(asked, found, own, used)
         details = await parts.details(db, asked.agent, _complex(asked, ranked))
-    return Seen(tuple(ranked), tuple(matches(known, asked.question)), details, own, doubt)
+    applying = await matches_of(known, asked.question)  # no transaction is open meanwhile
+    return Seen(tuple(ranked), tuple(applying), details, own, doubt)
 
 
 async def _weights(db: Read, agent: str) -> Weights:

@@ -1,10 +1,11 @@
 """Censors: which of them apply to what was said, in bounded time."""
 
+import asyncio
 import time
 
 import pytest
 
-from recall.matching import is_match, matches
+from recall.matching import is_match, matches, matches_of
 from tests.factories import NOON, a_censor
 
 
@@ -50,12 +51,44 @@ def test_a_pattern_is_no_part_of_a_word_and_no_regular_expression(pattern: str, 
 
 @pytest.mark.parametrize(
     ("pattern", "turn"),
-    [("(a+)+$", "a" * 200_000 + "!"), ("a*" * 2_000 + "b", "a" * 500_000), ("a" * 4_000 + "b", "a" * 500_000), ("a", "ab" * 250_000)],
+    [
+        ("(a+)+$", "a" * 200_000 + "!"),
+        ("a*" * 2_000 + "b", "a" * 500_000),
+        ("a" * 4_000 + "b", "a" * 500_000),
+        ("a", "ab" * 250_000),
+        ("ab " * 2_600 + "c", "ab " * 70_000),
+        ("b " + "ab " * 2_600, "ab " * 70_000),
+        ("a*" * 2_000 + "b", "a\n" * 250_000),
+        ("a*b", "a\n" * 250_000),
+    ],
 )
 def test_no_pattern_takes_longer_than_the_turn_is_long(pattern: str, turn: str) -> None:
     since = time.process_time()
     is_match(pattern, turn)
     assert time.process_time() - since < 2
+
+
+def test_fifty_patterns_on_the_longest_turn_of_short_lines_take_seconds_at_most() -> None:
+    censors = [a_censor(trigger_pattern=f"word {number}*end") for number in range(50)]
+    since = time.process_time()
+    assert matches(censors, "ab\n" * 349_525) == []
+    assert time.process_time() - since < 3
+
+
+async def test_while_a_long_turn_is_looked_at_others_are_served() -> None:
+    censors = [a_censor(trigger_pattern=f"word {number}") for number in range(50)]
+    looking = asyncio.ensure_future(matches_of(censors, f"{'ab ' * 300_000}word 7"))
+    beats = 0
+    while not looking.done():
+        await asyncio.sleep(0)
+        beats += 1
+    assert [match.matched for match in looking.result()] == ["word 7"]
+    assert beats > 10
+
+
+def test_signs_that_mark_words_and_lines_inside_do_not_hide_anything() -> None:
+    assert is_match("rm -rf", "rm\ue000 -r\ue001f it")
+    assert is_match("r\ue002m", "rm it")
 
 
 def test_what_stops_comes_before_what_warns_and_the_older_before_the_newer() -> None:
