@@ -108,14 +108,16 @@ async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked
     named = handles([(one.found.kind, one.found.memory_id) for one in chosen])
     held = {one.found.episode_id for one in chosen if one.found.kind == "passage"}
     gone = await outdated.of(tools, asked, chosen)
+    keys = [(one.found.kind, one.found.memory_id) for one in chosen if one.found.memory_id not in held]
+    long = [key for key in keys if key in seen.details]  # of an episode in `held` passages are told anyway
+    made = await parts.all_parts(tools, asked.agent, [seen.details[key] for key in long], asked.own, asked.vector)
+    part_of = dict(zip(long, made, strict=True))
     lines = []
     for one in chosen:
         found = one.found
         text = found.text
-        detail = seen.details.get((found.kind, found.memory_id))
-        if detail is not None and found.memory_id not in held:  # its passages are told anyway
-            part = await parts.part(tools, asked.agent, detail, asked.own, asked.vector)
-            text = f"{text} — {part}" if part else text
+        if part := part_of.get((found.kind, found.memory_id)):
+            text = f"{text} — {part}"
         if found.kind in {"episode", "passage"} and found.episode_id:
             text = outdated.marked(text, gone.get(found.episode_id, ()))
         lines.append(

@@ -1,5 +1,6 @@
 """The part of a long memory that is to the point: its own words, found once an hour."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,7 +11,7 @@ import pytest
 from nous import clock
 from providers.mind import A, MindAway, Question, Reply, Task
 from providers.offline import OfflineMind
-from recall.parts import Detail, Passages, part
+from recall.parts import Detail, Passages, all_parts, part
 from store import spending
 from tests.factories import NOON, an_id
 from tests.recall.conftest import Memory
@@ -117,6 +118,35 @@ async def test_a_mind_is_not_asked_unless_it_is_allowed_nor_over_budget(picking:
         memory, mind = picking(KEY, **over)
         assert await part(memory.tools, "a", a_detail("It rained.", KEY), ASKED, None) == KEY
         assert mind.asked == []
+
+
+async def test_minds_are_asked_about_all_memories_at_once(picking: Picking) -> None:
+    memory, mind = picking(KEY)
+    together = asyncio.Barrier(8)
+
+    async def ask(question: Question[A]) -> Reply[A]:
+        await together.wait()
+        return await PickingMind.ask(mind, question)
+
+    mind.ask = ask  # type: ignore[method-assign]
+    details = [a_detail(CHATTER, KEY) for _ in range(8)]
+    assert await all_parts(memory.tools, "a", details, ASKED, None) == [KEY] * 8
+
+
+async def test_a_mind_that_is_too_slow_is_done_without_and_paid_for(picking: Picking, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, mind = picking(KEY)
+
+    async def ask(question: Question[A]) -> Reply[A]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    mind.ask = ask  # type: ignore[method-assign]
+    monkeypatch.setattr("recall.parts.MIND_PATIENCE_S", 0.05)
+    assert await all_parts(memory.tools, "a", [a_detail("It rained.", KEY) for _ in range(3)], ASKED, None) == [KEY] * 3
+    async with memory.database.overview() as db:
+        (bill,) = await spending.bills(db, agent="a", since=NOON.replace(year=2020))
+    assert bill.questions == 3
+    assert bill.tokens_in > 300
 
 
 async def test_a_memory_cannot_leave_its_place_in_the_prompt(picking: Picking) -> None:
