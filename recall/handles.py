@@ -21,7 +21,11 @@ FEWEST = 6
 """Of an id that somebody writes by hand."""
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
-_HANDLE = re.compile(rf"\[?([{''.join(_KINDS)}])-([0-9a-f]{{{FEWEST},32}})\]?", re.IGNORECASE)
+_LETTERS = "".join(_KINDS)
+_HANDLE = re.compile(rf"\[?([{_LETTERS}])-([0-9a-f]{{{FEWEST},32}})\]?", re.IGNORECASE)
+
+ONE = f"[{_LETTERS}]-[0-9a-f]{{{CHARACTERS},32}}"
+"""As part of a regular expression for small letters: a handle as it is told."""
 
 
 def handle(kind: str, one: UUID, characters: int = CHARACTERS) -> str:

@@ -17,11 +17,11 @@ from events import ComparedMemory, ReferencedMemory
 from nous.terms import terms
 from store.served import Line, Serving
 
+from . import handles
 from .overlap import REFERENCED, drawn_on
 
-_NAMED = re.compile(
-    r"(?<![0-9a-z])(?:[defpt]-[0-9a-f]{8,32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-z])", re.IGNORECASE
-)
+_WHOLE = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_NAMED = re.compile(rf"(?<![0-9a-z])(?:{handles.ONE}|{_WHOLE})(?![0-9a-z])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

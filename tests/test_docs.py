@@ -84,5 +84,5 @@ def test_the_page_of_the_api_says_everything_an_end_may_become() -> None:
 def test_the_page_of_the_api_says_all_that_the_client_does_and_leads_to_what_needs_no_code() -> None:
     page = (repository() / "docs" / "api.md").read_text()
     methods = {name for name, one in vars(Client).items() if not name.startswith("_") and callable(one)} - {"close"}
-    assert {name for name in re.findall(r"`(\w+)`", page.partition("| method |")[2].partition("Whatever is cut off")[0])} == methods
+    assert set(re.findall(r"`(\w+)`", page.partition("| method |")[2].partition("Whatever is cut off")[0])) == methods
     assert "](mcp.md)" in page
