@@ -49,7 +49,7 @@ SWITCH_PATIENCE_MS = 3_000  # for open Writes to end; those that come meanwhile 
 SWITCH_IDLE_MS = 20_000  # a Switch may ask an embedder
 CONNECT_TIMEOUT_S = 10
 POOL_TIMEOUT_S = 30
-WORK_MEMORY = "32MB"  # of a statement's step; with 4 MB the search of an agent of 100,000 facts goes through temporary files
+WORK_MEMORY = "64MB"  # of a statement's step, if it needs it; with 4 MB the search of 100,000 facts goes through temporary files
 COMMAND_TIMEOUT_S = STATEMENT_TIMEOUT_MS / 1000 + 5  # a server that fell silent is given up on; a living one cancels the statement before
 
 DRIVER_ERRORS = (DBAPIError, PoolTimeout, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, TimeoutError)

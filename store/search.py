@@ -90,7 +90,6 @@ async def search(
         "until": until,
         "embedder": embedder.name,
     }
-    await db.execute(_ROOM)
     found: list[Found] = []
     for kind in KINDS:
         if kind in kinds and (wanted or vector is not None):
@@ -98,9 +97,6 @@ async def search(
             rows = await db.execute(text(query), {name: value for name, value in values.items() if f":{name}" in query})
             found += [_found(kind, row) for row in rows]
     return found
-
-
-_ROOM = text("SELECT set_config('work_mem', '64MB', true)")  # the words of 100,000 memories are not written to disk and read again
 
 
 # ── one query for all kinds ───────────────────────────────────────────────────────────────────────────────────────────────
