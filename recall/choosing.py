@@ -3,10 +3,10 @@
 ranked ─▶ the best of each kind ─▶ said already? its place goes to the next ─▶ chosen, the best first
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from store import briefs
 from store.search import Kind
 from store.vectors import Vector
 
@@ -16,7 +16,6 @@ from .tools import Tools
 from .vectors import tried
 
 SAID, LIMIT = "said already", "limit"
-_ADDED = re.compile(r"\s*\[[^\]]*\](?:\s*— Pattern: .*)?")
 
 ROUNDS = 4
 """How often places that became free are given to the next: after that they stay empty."""
@@ -64,5 +63,5 @@ async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mappin
 
 
 def _saying(one: Ranked) -> str:
-    """What a memory says, without what recall's line adds to it: `[80% confidence]` was said by nobody."""
-    return one.found.text if one.found.kind in {"fact", "passage"} else _ADDED.sub("", one.found.text) or one.found.text
+    """What a memory says, without what its line adds to it: `[80% confidence]` was said by nobody."""
+    return briefs.said(one.found.kind, one.found.text) or one.found.text

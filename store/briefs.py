@@ -10,7 +10,11 @@ The forms are the spec's (003, tier 1). What was said in several lines becomes o
 a fact is never shortened, because it is its own summary, and a censor's pattern is shown as it is matched.
 """
 
+import re
 from collections.abc import Sequence
+from typing import get_args
+
+from events.decisions import DecisionOutcome
 
 PART_CHARACTERS = 1_500
 """Longest part of a line: 150 words, which the spec gives a summary, and room for long ones."""
@@ -18,6 +22,19 @@ PART_CHARACTERS = 1_500
 PATTERNS_SHOWN = 3
 ACTIVATIONS_BEFORE_EFFECTIVE = 5
 """So often a procedure must have been used before how well it works is said (spec 003)."""
+
+
+_ADDED = {
+    "decision": re.compile(rf"(?:(?:^| )\[(?:{'|'.join(get_args(DecisionOutcome))})\])?(?:^| )\[\d+% confidence\](?: — Pattern: .*)?$"),
+    "procedure": re.compile(r" \[\d+% effective\]$"),
+}
+"""What the templates below add to what was said, at the end of a line."""
+
+
+def said(kind: str, brief: str) -> str:
+    """What somebody said, of a memory's line: without what its template added."""
+    added = _ADDED[kind].search(brief) if kind in _ADDED else None
+    return brief[: added.start()] if added else brief
 
 
 def decision(description: str, *, outcome: str, confidence: float, pattern: str | None = None) -> str:

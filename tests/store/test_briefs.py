@@ -69,3 +69,15 @@ async def test_a_censors_line_is_word_for_word_what_postgres_generates(database:
         rows = {row.censor_id: row.brief for row in await db.execute(text("SELECT censor_id, brief FROM heart.censors"))}
     assert rows == {one.censor_id: briefs.censor(one.severity, one.trigger_pattern, one.reason) for one in made}
     assert rows[made[0].censor_id] == "BLOCK: Pushing directly to main — Always use feature branches + PR"
+
+
+@pytest.mark.parametrize("outcome", ["pending", "success"])
+@pytest.mark.parametrize("pattern", [None, "Unify to reduce [surface] area"])
+@pytest.mark.parametrize("said", ["[BUG] Close the login page", "Chose Redis [success]", "Use 80% [confidence]", CHOSE])
+def test_what_was_said_is_a_line_without_what_its_template_added(said: str, pattern: str | None, outcome: str) -> None:
+    assert briefs.said("decision", briefs.decision(said, outcome=outcome, confidence=0.8, pattern=pattern)) == (
+        said if outcome == "success" or not said.endswith("[success]") else "Chose Redis"
+    )
+    proven = briefs.procedure(said, ["look", "leap"], activations=9, effectiveness=0.92)
+    assert briefs.said("procedure", proven) == f"{said}: look; leap"
+    assert briefs.said("fact", f"{said} [80% confidence]") == f"{said} [80% confidence]"
