@@ -67,7 +67,8 @@ MOST_TOKENS = 200_000
 MOST_MEMORIES = 200
 _Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 _Memories = Annotated[int, Field(ge=0, le=MOST_MEMORIES)]
-_Turns = Annotated[int, Field(ge=0, le=100)]
+MOST_TURNS = 100
+_Turns = Annotated[int, Field(ge=0, le=MOST_TURNS)]
 
 
 class Overrides(BaseModel):
@@ -159,6 +160,11 @@ def plan(
         leaves_out_what_was_said=other.leaves_out_what_was_said,
         has_instructions=other.has_instructions and not is_greeting,
     )
+
+
+def furthest_window(overrides: Overrides) -> int:
+    """How many turns are looked back at most, whatever the frame."""
+    return max({**WINDOW, **overrides.window}.values())
 
 
 def overrides(plans: Mapping[str, Any], agent: str) -> Overrides:

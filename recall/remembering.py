@@ -67,8 +67,9 @@ async def remember(
 ) -> Remembered:
     """What `agent` remembers that bears on this turn, as a text of at most `budget` tokens, the frame's own if absent.
 
-    `conversation` are the turns before, the last one last; `frame` is told by the words if absent, and is `otherwise` where they tell none:
-    "question" for what is one whatever its words, as a search for `Maria coffee` is. With `as_of` (aware) what was true then is told.
+    `conversation` is what was said before, utterance by utterance, the last one last; `frame` is told by the words if absent, and is
+    `otherwise` where they tell none: "question" for what is one whatever its words, as a search for `Maria coffee` is. With `as_of` (aware)
+    what was true then is told.
     `kinds` are the only ones wanted, and an empty one wants nothing; `overrides` go over what NOUS_RECALL_PLANS says of the agent.
     Raises UserMistake for what cannot be meant, Misconfigured, Outage of Postgres (the embedder's is no error here) and Contended.
     """

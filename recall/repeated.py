@@ -25,10 +25,13 @@ from .hearing import heard
 from .overlap import REPEATED, jaccard
 from .sentences import sentences
 
-SENTENCES_OF_A_TURN = 12
-"""The last ones of a turn that are looked at one by one; of a longer turn the whole is looked at too."""
+UTTERANCES_OF_A_TURN = 2
+"""What the user said and what was answered."""
 
-LONGEST_TURN_CHARACTERS = 4_000
+SENTENCES_OF_AN_UTTERANCE = 12
+"""The last ones of an utterance that are looked at one by one; of a longer one the whole is looked at too."""
+
+LONGEST_UTTERANCE_CHARACTERS = 4_000
 GUARDED_CHARACTERS = 1_000
 
 
@@ -45,11 +48,14 @@ class Repeat:
 
 
 def statements(conversation: Sequence[str], *, window: int) -> list[str]:
-    """What the last `window` turns say, as texts to compare with; what they ask is no statement."""
+    """What the last `window` turns say, as texts to compare with; what they ask is no statement.
+
+    `conversation` are utterances, two of which are a turn: the user's and the answer (spec 001, D7 counts turns).
+    """
     said: dict[str, None] = {}
-    for turn in conversation[-window:] if window else ():
-        own = without_recalled(turn)[-LONGEST_TURN_CHARACTERS:].strip()
-        parts = [part for part in sentences(own)[-SENTENCES_OF_A_TURN:] if not asks(heard(part))]
+    for utterance in conversation[-window * UTTERANCES_OF_A_TURN :] if window else ():
+        own = without_recalled(utterance)[-LONGEST_UTTERANCE_CHARACTERS:].strip()
+        parts = [part for part in sentences(own)[-SENTENCES_OF_AN_UTTERANCE:] if not asks(heard(part))]
         said |= dict.fromkeys(parts)
         if len(parts) > 1:
             said[" ".join(parts)] = None

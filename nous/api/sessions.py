@@ -17,8 +17,9 @@ from pydantic import Field
 
 from events import Event, ReferencedMemory
 from nous import clock, ids
-from recall import reported, sessions, using
+from recall import plans, reported, sessions, using
 from recall.remembering import Remembered, remember
+from recall.repeated import UTTERANCES_OF_A_TURN
 from store import outbox, served
 from store import sessions as kept
 from store.outbox import Letter
@@ -33,7 +34,6 @@ from .who import Agent, TheService
 
 router = APIRouter(tags=["sessions"])
 
-UTTERANCES = 32  # of the conversation before a turn, which is more than any frame looks back by itself
 SessionId = Annotated[str, paths.WHOLE, Path(description="The conversation, by your own id.", max_length=reported.ID_CHARACTERS)]
 TurnId = Annotated[str, paths.WHOLE, Path(description="The turn, as `turn` of its beginning named it.", max_length=reported.ID_CHARACTERS)]
 
@@ -165,9 +165,11 @@ async def end(session_id: SessionId, how: End, agent: Agent, service: TheService
 async def _conversation(service: Service, agent: str, session_id: str, turn_id: str) -> list[str]:
     """What was said before this turn, the last utterance last; of a turn that is told again too."""
     reported.require_ids(agent, session_id, turn_id)
+    furthest = plans.furthest_window(plans.overrides(service.recall.settings.recall_plans, agent))
+    looked_back = UTTERANCES_OF_A_TURN * (furthest + 1)  # one more, for a turn that is told again
     async with service.database.read([agent]) as db:
         session = await kept.open_one(db, agent, session_id)
-        said = await kept.turns(db, agent, session.session_key, last=UTTERANCES) if session else []
+        said = await kept.turns(db, agent, session.session_key, last=looked_back) if session else []
     before = [one.content for one in said]
     again = next((at for at, one in enumerate(said) if one.turn_id == turn_id), len(said))
     return before[:again]

@@ -7,7 +7,7 @@ import pytest
 from nous.errors import Misconfigured
 from recall.framing import FRAMES, Frame
 from recall.intent import signals
-from recall.plans import PASSAGES, Overrides, Plan, overrides, plan
+from recall.plans import PASSAGES, Overrides, Plan, furthest_window, overrides, plan
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
 
@@ -77,3 +77,8 @@ def test_a_call_goes_over_the_agents_plan() -> None:
 def test_a_plan_that_cannot_be_meant_names_the_setting_and_the_place(said: dict[str, object]) -> None:
     with pytest.raises(Misconfigured, match="NOUS_RECALL_PLANS does not do for 'agent-7'"):
         overrides({"agent-7": said}, "agent-7")
+
+
+def test_as_many_turns_are_read_as_any_frame_looks_back() -> None:
+    assert furthest_window(Overrides()) == 8
+    assert furthest_window(Overrides(window={"question": 100})) == 100

@@ -21,9 +21,9 @@ def test_what_was_asked_is_no_statement_and_a_memory_that_resembles_it_is_told()
 
 
 def test_only_the_last_turns_count() -> None:
-    turns = [f"This is sentence {name}." for name in ("one", "two", "three")]
-    assert statements(turns, window=2) == ["This is sentence two.", "This is sentence three."]
-    assert statements(turns, window=0) == []
+    said = [f"This is sentence {number}." for number in range(8)]
+    assert statements(said, window=3) == said[2:]  # three turns of a user and an assistant
+    assert statements(said, window=0) == []
 
 
 def test_a_long_turn_is_looked_at_sentence_by_sentence_and_as_a_whole() -> None:
