@@ -7,8 +7,8 @@
 
 A pattern is no regular expression (`.*` is read as `*`, and every other sign is itself). Where words begin and end is marked once in the
 turn and once in the pattern, so that what is between two stars is looked for as it stands. Each part of a pattern is looked for once in
-each line at most, whatever somebody wrote into it: 50 patterns in a turn of 1,048,576 characters take about a second, so what is long is looked
-at in a thread. The whole turn is looked at, the fence too: nobody gets past a censor by writing one.
+each line at most, whatever somebody wrote into it: 50 patterns in a turn of 1,048,576 characters take about a second, so what is long is
+looked at in a thread. The whole turn is looked at, the fence too: nobody gets past a censor by writing one.
 """
 
 import asyncio

@@ -2,9 +2,10 @@
 
     cosine + words ──▶ relevance ──▶ × who vouches ──▶ × noise ──▶ × age, by the plan ──▶ × use ──▶ score
 
-Relevance is plain cosine plus BM25 on its scale, the same for all kinds, so that a fact and a passage can be compared. Every weight is what
-is left of a memory's relevance at worst; with all of them at 1.0 the order is that of relevance. What was measured, and on what:
-docs/quality.md. The relevance stays beside the score, so that no weight hides what the search found.
+Relevance is plain cosine plus BM25 on its scale, the same for all kinds, so that a fact and a passage can be compared. A weight of who
+vouches is its factor, `transcript` above 1; noise, unsure, old and unused are what is left of a memory's relevance at worst. `words` and
+`half_life_days` are no factors: what BM25 counts beside cosine, and days. With all the others at 1.0 the order is that of relevance.
+What was measured, and on what: docs/quality.md. The relevance stays beside the score, so that no weight hides what the search found.
 
 What is new and was not judged by its use yet is held back by nothing but itself: use takes no memory past it that would otherwise be behind
 it (docs/decisions/0026-use.md).
@@ -29,7 +30,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Weights:
-    """What ranking goes by. `words` is what BM25 counts beside cosine; of the others 1.0 changes nothing.
+    """What ranking goes by. `words` is what BM25 counts beside cosine, `half_life_days` days; of the others 1.0 changes nothing.
 
     Four say who vouches for a memory. `noise` is of decisions that read like a status report, `unsure` of a memory with confidence 0,
     `old` of one that is far older than `half_life_days` where only what is new is wanted, `unused` of one that was told many times and

@@ -72,6 +72,19 @@ async def test_a_search_in_a_few_words_is_a_question_where_the_caller_says_so(kn
     assert len(searched.memories) == 4
 
 
+async def test_a_search_that_begins_like_a_greeting_finds_what_it_names(memory: Memory) -> None:
+    for fact, asked in (("Ola Nordmann is our agent in Bergen", "Ola Nordmann"), ("Yo Yo Ma plays the cello", "Yo Yo Ma")):
+        kept = await memory.fact(fact)
+        for how in ({"otherwise": "question"}, {"kinds": ["fact"]}, {}):
+            assert kept.fact_id in {one.memory_id for one in (await memory.asked(asked, **how)).memories}
+
+
+async def test_brackets_that_somebody_wrote_are_part_of_what_was_said(memory: Memory) -> None:
+    await memory.decision("[BUG] Close the login page", confidence=0.8)
+    got = await memory.asked("Should we close the login page?", conversation=["[BUG] Close the login page"])
+    assert got.memories == ()
+
+
 async def test_a_kind_that_is_wanted_by_name_is_told_in_every_frame(known: Memory) -> None:
     assert [one.kind for one in (await known.asked("Maria coffee", kinds=["episode"])).memories] == ["episode"]
 
@@ -224,8 +237,14 @@ async def test_a_memory_that_gives_orders_or_closes_the_fence_stays_inside_it(me
     "question", ["'; DROP TABLE heart.facts; --", "%_\\", "coffee' OR '1'='1", ":agent ::text", "\x00", "a & !b | (c", "\ud800"]
 )
 async def test_nothing_in_a_question_is_a_command(known: Memory, question: str) -> None:
-    assert (await known.asked(question)).text is not None
-    assert len((await known.asked(ASKED)).memories) == 4
+    before = await known.asked(ASKED)
+    got = await known.asked(question, otherwise="question", explain=True)
+    assert got.explained is not None
+    told = {one.memory_id for one in before.memories}
+    assert len(told) == 4
+    assert {one.memory_id for one in got.memories} <= told
+    assert (await known.asked(f"{ASKED} {question}")).memories[0].memory_id in told
+    assert (await known.asked(ASKED)).text == before.text
 
 
 # ── mistakes, settings ────────────────────────────────────────────────────────────────────────────────────────────────────
