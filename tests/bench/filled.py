@@ -51,7 +51,7 @@ async def fill(url: str, embedder: Embedder, sizes: Sequence[int], rows: int, ad
             some = owed[start : start + AT_ONCE]
             await _copies(connection, columns, table, some, said)
             advance(len(some))
-        for one in ("heart.facts", table):
+        for one in ("heart.facts", "heart.fact_versions", table):
             await connection.execute(f"VACUUM ANALYZE {one}")
     finally:
         await connection.close()

@@ -60,7 +60,7 @@ NEW, KEPT = "with", "without"
 REQUESTS = 200
 WITHIN_S = 25.0  # of one cell, however many it was by then
 WARM = 20
-STEPS = 60  # questions of which the steps are timed
+STEPS = 60  # questions of which the steps are timed, as far as time allows
 COUNTED_EVENTS = 10_000
 COUNTED_MEMORIES = 8  # of each
 COUNTED_OF = 1_000  # facts of the agent
@@ -217,7 +217,9 @@ async def _cells_of(
                     raise RuntimeError(f"recall went without: {', '.join(waits.doubts)}; nothing was measured")
                 words = words[: max(map(len, waits.by_route.values()))]  # those that the process has the vectors of
                 for route, some in waits.by_route.items():
-                    yield _cell(size, route, clients, embedding, some, stretch, room)
+                    cell = _cell(size, route, clients, embedding, some, stretch, room)
+                    print(cell, file=sys.stderr, flush=True)  # half an hour is long: what was measured is not lost
+                    yield cell
                 advance(REQUESTS)
 
 
@@ -245,7 +247,10 @@ async def _steps(service: Service, size: int, questions: Sequence[str], room: st
     """The steps of recall.remembering, and the parts of its look at the store by themselves."""
     tools, agent, waits = service.recall, filled.agent(size), _Waits()
     hits = []
+    deadline = time.monotonic() + 2 * WITHIN_S
     for question in questions:
+        if time.monotonic() > deadline:
+            break
         with waits.of("read the question"):
             asked = await asking.read(tools, agent, question, (), Wish(otherwise="question"))
         with waits.of("look at the store"):
@@ -269,7 +274,9 @@ async def _steps(service: Service, size: int, questions: Sequence[str], room: st
         with waits.of("keep a turn (not in a recall)"):
             await sessions.start_turn(service.sessions, agent, str(ids.new()), question)
         hits.append(sum(one.words > 0 for one in found))
-    return Steps(size, room, waits.medians(), statistics.mean(hits))
+    steps = Steps(size, room, waits.medians(), statistics.mean(hits))
+    print(steps, file=sys.stderr, flush=True)
+    return steps
 
 
 class _Waits:
