@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from events import MemoryRecalled, RecalledMemory
 from store.database import Write
 from store.usage import Key, Usage
-from workers import counting
+from workers.memories import counting
 from workers.runtime.worker import Ending, Job, Kit, Worker
 
 

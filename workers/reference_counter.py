@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from events import MemoryReferenced
 from store.database import Write
 from store.usage import Key, Usage
-from workers import counting
+from workers.memories import counting
 from workers.runtime.worker import Ending, Job, Kit, Worker
 
 
