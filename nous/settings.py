@@ -122,8 +122,8 @@ class Settings(BaseSettings):
         default=None,
         ge=0,
         le=65535,
-        description="Where the page for operators is served, on 127.0.0.1 alone: by `nous up` at 8377 unless set, by `nous work` only if"
-        " set; a free one when it is taken; 0 for none.",
+        description="Where the page for operators is served, on 127.0.0.1 alone: by `nous up` at 8377 unless set, by `nous work`"
+        " and `nous serve` only if set; a free one when it is taken; 0 for none.",
     )
 
     log_format: Literal["auto", "human", "json"] = Field(default="auto", description="auto is human on a terminal, JSON elsewhere.")

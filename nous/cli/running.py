@@ -131,7 +131,7 @@ async def _serve(
     ):
         asked = set_by(stop)
         if site:
-            site.watch(tools)
+            site.search_by(tools.embedder)
         announce(mind)
         health.watch(process := Process(chosen, tools, redis_url, chores=[silence(tools)], archives=archives))
         await process.run(asked)

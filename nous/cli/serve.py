@@ -15,7 +15,7 @@ from store import tokens
 from store.database import Database
 from workers.runtime.serve import serving
 
-from . import place
+from . import page, place
 from .running import watched
 from .stopping import Stop, interrupt_with, set_by, stoppable
 
@@ -33,6 +33,7 @@ async def _serve(settings: Settings, database_url: str, redis_url: str, stop: St
     health = Health()
     async with (
         watched(settings, health.routes()),
+        page.shown(settings, database_url, redis_url, port=settings.web_port or 0) as site,
         opened(settings, database_url, redis_url, is_open=is_open) as service,
         serving(
             application(service),
@@ -43,6 +44,8 @@ async def _serve(settings: Settings, database_url: str, redis_url: str, stop: St
         ) as url,
     ):
         health.watch(service)
+        if site:
+            site.search_by(service.recall.embedder)
         print(f"API       {url}/v1  (described at {url}/openapi.json)", flush=True)
         print(await _whom(service.database, is_open=is_open), flush=True)
         await set_by(stop).wait()

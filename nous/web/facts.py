@@ -72,14 +72,14 @@ async def one(site: "Site", asked: Asked) -> Answer:
 
 async def _near(site: "Site", words: str, agent: str | None) -> tuple[Mapping[Key, float], str]:
     """The nearest facts by meaning, and why there are none when there are none to be had."""
-    if site.kit is None:
+    if site.embedder is None:
         return {}, "The embedder of this process is not loaded, so this looks for the words alone."
     async with site.database.overview() as db:
         agents = [agent] if agent else (await receipts.agents(db))[: AGENTS_SEARCHED + 1]
     if len(agents) > AGENTS_SEARCHED:
         return {}, f"There are more than {AGENTS_SEARCHED} agents; name one to search by meaning too."
     try:
-        vector = (await site.kit.embedder.embed([words]))[0]
+        vector = (await site.embedder.embed([words]))[0]
     except NousError as error:
         return {}, f"It could not be searched by meaning: {error}"
     async with site.database.overview() as db:

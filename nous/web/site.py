@@ -13,9 +13,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from nous.settings import Settings
+from providers.embedder import Embedder
 from store.database import Database
 from workers.runtime.serve import application
-from workers.runtime.worker import Kit
 
 from . import answers, cost, explained, facts, overview, parked, rendering, thresholds
 from .answers import Answer, Asked, Elsewhere
@@ -38,7 +38,7 @@ PAGES: Mapping[str, Callable[["Site", Asked], Awaitable[Answer | Elsewhere]]] = 
 
 
 class Site:
-    """What the pages look at. `kit` is what the workers of this process work with, once that is there."""
+    """What the pages look at. `embedder` is that of this process, once it is loaded."""
 
     def __init__(self, settings: Settings, database: Database, redis: Redis) -> None:
         """`database` is for pages alone: they never keep a worker from its connection."""
@@ -46,11 +46,11 @@ class Site:
         self.database = database
         self.redis = redis
         self.glance = Glance(settings, database, redis)
-        self.kit: Kit | None = None
+        self.embedder: Embedder | None = None
 
-    def watch(self, kit: Kit) -> None:
-        """The workers' embedder is loaded: facts can be searched by meaning."""
-        self.kit = kit
+    def search_by(self, embedder: Embedder) -> None:
+        """An embedder is there: facts can be searched by meaning."""
+        self.embedder = embedder
 
     def app(self) -> ASGIApp:
         """The application that serves it."""

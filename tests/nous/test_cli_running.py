@@ -234,11 +234,15 @@ async def test_serve_says_whom_it_answers_is_asked_over_http_and_stops_on_a_sign
         "NOUS_API_PORT": "0",
     }
     env = environment(**where)
-    with socket.socket() as one:  # the next to listen there is the server
+    with socket.socket() as one, socket.socket() as other:  # the next to listen there is the server
         one.bind(("127.0.0.1", 0))
-        watched = one.getsockname()[1]
-    async with started("serve", env=env | {"NOUS_HTTP_PORT": str(watched)}) as serve:
-        first, second = await lines_until(serve, "tokens")
+        other.bind(("127.0.0.1", 0))
+        watched, looked_at = one.getsockname()[1], other.getsockname()[1]
+    async with started("serve", env=env | {"NOUS_HTTP_PORT": str(watched), "NOUS_WEB_PORT": str(looked_at)}) as serve:
+        page, first, second = await lines_until(serve, "tokens")
+        assert page == f"page      http://127.0.0.1:{looked_at}"
+        async with httpx.AsyncClient(base_url=page.split()[1]) as client:
+            assert (await client.get("/facts")).status_code == 200
         url = first.split()[1].removesuffix("/v1")
         assert second.startswith("tokens    not needed on this machine: whoever can reach it here speaks for any agent it names")
         async with httpx.AsyncClient(base_url=url) as client:

@@ -168,7 +168,7 @@ async def test_words_are_searched_as_they_are_and_by_meaning_where_an_embedder_i
     found = (await web.client.get("/facts", params={"q": "100%", "format": "json"})).json()
     assert ([one["content"] for one in found["facts"]], found["by_meaning"]) == (["100% sure"], False)
     assert "The embedder of this process is not loaded" in await web.html("/facts?q=100")
-    web.site.watch(kit)
+    web.site.search_by(kit.embedder)
     assert (await web.client.get("/facts", params={"q": "100%", "format": "json"})).json()["by_meaning"]
 
 
@@ -315,7 +315,7 @@ async def test_every_session_of_the_page_only_reads(web: Web, kit: Kit, database
     await store(database, fact)
     await park(kit, web.site, [BAD])
     (one,) = (await web.client.get("/parked?format=json")).json()["parked"]
-    web.site.watch(kit)
+    web.site.search_by(kit.embedder)
     for writes in ("write", "erase", "notes", "queue", "switching"):
         monkeypatch.setattr(Database, writes, None)
     for path in (*PATHS, f"/parked/{one['id']}", f"/facts/a/{fact.fact_id}", f"/event?agent=a&id={one['event_id']}"):

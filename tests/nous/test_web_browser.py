@@ -66,7 +66,7 @@ async def archiving(kit: Kit, stack: embedded.Stack) -> AsyncIterator[None]:
 @pytest.fixture
 async def web(settings: Settings, kit: Kit, database_url: str, stack: embedded.Stack, redis: Redis) -> AsyncIterator[Web]:
     async with served(settings, database_url, stack.redis_url) as made:
-        made.site.watch(kit)
+        made.site.search_by(kit.embedder)
         yield made
 
 
