@@ -11,6 +11,7 @@ from events.wire import mended
 from nous import clock
 from nous.errors import UserMistake
 from nous.fence import without_recalled
+from nous.terms import terms
 from store.search import KINDS, Kind
 from store.vectors import Vector
 
@@ -28,11 +29,12 @@ LONGEST_CHARACTERS = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`own` is the question without what was recalled into it, `doubt` says what could not be had of the embedder, if anything."""
+    """`own` is the question without what was recalled into it, with its `terms`; `doubt` says what the embedder could not give."""
 
     agent: str
     question: str
     own: str
+    terms: Sequence[str]
     signals: Signals
     plan: Plan
     now: datetime
@@ -69,6 +71,7 @@ async def read(tools: Tools, agent: str, question: str, conversation: Sequence[s
         agent=agent,
         question=question,
         own=own,
+        terms=terms(own),
         signals=signals,
         plan=plan,
         now=now,

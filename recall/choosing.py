@@ -36,14 +36,14 @@ async def chosen(tools: Tools, asked: Asked, ranked: Sequence[Ranked]) -> tuple[
             break
         repeats = await _repeats(tools, asked, next_ones)
         for one in next_ones:
-            kind, key = one.found.kind, (one.found.kind, one.found.memory_id)
+            kind, key = one.found.kind, one.found.key
             waiting[kind].remove(one)
             if why := repeats.get(key):
                 gates[key] = f"{SAID}: {why}"
             else:
                 kept[kind].append(one)
     for kind, some in waiting.items():
-        gates |= {(kind, one.found.memory_id): f"{LIMIT}: {limits[kind]} of its kind are told" for one in some}
+        gates |= {one.found.key: f"{LIMIT}: {limits[kind]} of its kind are told" for one in some}
     order = {id(one): at for at, one in enumerate(ranked)}
     return sorted((one for some in kept.values() for one in some), key=lambda one: order[id(one)]), gates
 
@@ -56,9 +56,7 @@ async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mappin
     if asked.said.vectors is not None:
         made, _ = await tried(tools.vectors, [_saying(one) for one in some], within_s=tools.settings.recall_patience_s)
         vectors = made or vectors
-    found = {
-        (one.found.kind, one.found.memory_id): asked.said.already(_saying(one), vector) for one, vector in zip(some, vectors, strict=True)
-    }
+    found = {one.found.key: asked.said.already(_saying(one), vector) for one, vector in zip(some, vectors, strict=True)}
     return {key: str(repeat) for key, repeat in found.items() if repeat}
 
 

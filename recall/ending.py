@@ -22,7 +22,8 @@ from store.outbox import Letter
 from store.sessions import Ending, Session
 
 from . import opening, significance
-from .opening import Beginning, Tools
+from .opening import Beginning
+from .tools import Tools
 
 OUTCOME = "success"  # of a session whose end says no other (spec 000, A4)
 

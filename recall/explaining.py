@@ -55,7 +55,7 @@ def _when(asked: Asked) -> dict[str, Any] | None:
 
 def _candidate(one: Ranked, served: Mapping[tuple[str, UUID], Served], gates: Gates) -> dict[str, Any]:
     found = one.found
-    key = (found.kind, found.memory_id)
+    key = found.key
     told = served.get(key)
     return {
         "kind": found.kind,

@@ -7,9 +7,9 @@ and, when the question names a time, within that time alone ─┴─▶ all of 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
-from nous.terms import terms
 from store import censors, embedders, usage
 from store import weights as fitted_weights
 from store.database import Read
@@ -50,7 +50,7 @@ async def look(tools: Tools, asked: Asked, weights: Weights | None) -> Seen:
         known = await censors.listed(db, agent=asked.agent)
         own = weights or await _weights(db, asked.agent)
         found, doubt = await _found(db, tools, asked) if asked.plan.queries and asked.own else ([], "")
-        used = await usage.worth(db, asked.agent, [(one.kind, one.memory_id) for one in found], asked.now)
+        used = await usage.worth(db, asked.agent, [one.key for one in found], asked.now)
         ranked = _ranked(asked, found, own, used)
         details = await parts.details(db, asked.agent, _complex(asked, ranked))
     applying = await matches_of(known, asked.question)  # no transaction is open meanwhile
@@ -66,22 +66,13 @@ async def _weights(db: Read, agent: str) -> Weights:
 async def _found(db: Read, tools: Tools, asked: Asked) -> tuple[list[Found], str]:
     registered = await embedders.active(db)
     vector, doubt = _comparable(asked.vector, registered, tools)
-    when, words = asked.plan.when, terms(asked.own)
-    found = await search(db, asked.agent, asked.plan.kinds, vector=vector, embedder=registered, terms=words, as_of=asked.as_of)
+    when = asked.plan.when
+    searched = partial(search, db, asked.agent, asked.plan.kinds, vector=vector, embedder=registered, terms=asked.terms, as_of=asked.as_of)
+    found = await searched()
     if when is not None:
         until = when.until - timedelta.resolution if when.until else None  # the search takes the end too
-        found += await search(
-            db,
-            asked.agent,
-            asked.plan.kinds,
-            vector=vector,
-            embedder=registered,
-            terms=words,
-            as_of=asked.as_of,
-            since=when.since,
-            until=until,
-        )
-    return list({(one.kind, one.memory_id): one for one in found}.values()), doubt
+        found += await searched(since=when.since, until=until)
+    return list({one.key: one for one in found}.values()), doubt
 
 
 def _comparable(vector: Vector | None, registered: Registered, tools: Tools) -> tuple[Vector | None, str]:
@@ -97,10 +88,15 @@ def _comparable(vector: Vector | None, registered: Registered, tools: Tools) -> 
 
 def _ranked(asked: Asked, found: Sequence[Found], weights: Weights, used: Worth) -> list[Ranked]:
     """The best first, what lies outside the time that was named a little further down."""
-    boosts = {(one.kind, one.memory_id): used.boosts[one.kind, one.memory_id] for one in found}
-    new = {key for key in boosts if key in used.new}
-    terms_asked = max(len(set(terms(asked.own))), 1)
-    ranked = ranking.rank(found, weights=weights, recency=asked.signals.recency, boosts=boosts, now=asked.now, terms=terms_asked, new=new)
+    ranked = ranking.rank(
+        found,
+        weights=weights,
+        recency=asked.signals.recency,
+        boosts=used.boosts,
+        now=asked.now,
+        terms=max(len(set(asked.terms)), 1),
+        new=used.new,
+    )
     if asked.plan.when is None:
         return ranked
     return sorted((_timed(one, asked.plan.when) for one in ranked), key=lambda one: -one.score)

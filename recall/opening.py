@@ -7,26 +7,24 @@ The embedder is asked before any transaction is open. The other's episode is nev
 another's gets an episode of its own once it is more than a beginning (spec 000, B).
 """
 
-import asyncio
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
 
 from nous import clock, ids
-from nous.errors import NousError
 from nous.fence import without_recalled
-from nous.settings import Settings
 from nous.text import is_blank
-from providers.embedder import Embedder
 from store import episodes, sessions
-from store.database import Database, Write
+from store.database import Write
 from store.episodes import Episode
 from store.sessions import Session
 from store.vectors import Vector
 
 from . import significance
 from .reported import USER, Said
+from .tools import Tools
+from .vectors import tried
 
 OPENING_CHARACTERS = 200  # of the user's first words: what duplicates are told by (spec 000, B2)
 DUPLICATE_WINDOW = timedelta(hours=48)  # before the session began (spec 000, B1)
@@ -34,15 +32,6 @@ AT_ONCE = timedelta(minutes=1)  # of two that begin at once, the one that began 
 EMBEDDER_PATIENCE_S = 10.0  # a conversation waits no longer for the look at duplicates
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Tools:
-    """What sessions are kept with. The embedder need not be open yet."""
-
-    database: Database
-    embedder: Embedder
-    settings: Settings
 
 
 @dataclass(frozen=True)
@@ -141,15 +130,11 @@ async def _with_vector(tools: Tools, said: str) -> Beginning:
     words = _beginning(said)
     if is_blank(words):
         return Beginning(words)
-    try:
-        async with asyncio.timeout(EMBEDDER_PATIENCE_S):
-            await tools.embedder.open()
-            (vector,) = await tools.embedder.embed([words])
-    except (NousError, TimeoutError) as error:
-        reason = str(error) or f"no vector within {EMBEDDER_PATIENCE_S:g} s"
+    vectors, reason = await tried(tools.vectors, [words], within_s=EMBEDDER_PATIENCE_S)
+    if vectors is None:
         log.warning("episode.uncompared", embedder=tools.embedder.name, reason=reason, next="opened without a look at duplicates")
         return Beginning(words)
-    return Beginning(words, vector)
+    return Beginning(words, vectors[0])
 
 
 def _beginning(said: str) -> str:

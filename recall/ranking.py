@@ -17,10 +17,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from nous.errors import Misconfigured
 from store.search import Found, Kind
+from store.usage import Memory
 
 TYPICAL_TERMS = 4
 """Different terms of a question, where nobody says how many it has (LoCoMo's have four)."""
@@ -82,10 +82,10 @@ def rank(
     *,
     weights: Weights,
     recency: float,
-    boosts: Mapping[tuple[Kind, UUID], float],
+    boosts: Mapping[Memory, float],
     now: datetime,
     terms: int = TYPICAL_TERMS,
-    new: Collection[tuple[Kind, UUID]] = (),
+    new: Collection[Memory] = (),
 ) -> list[Ranked]:
     """The best first; of equals the more relevant, then the newer, then by id.
 
@@ -94,7 +94,7 @@ def rank(
     no less than the best of those that would not be before it without theirs.
     """
     least = _least(found)
-    ranked = [_ranked(one, weights, recency, boosts.get((one.kind, one.memory_id), 1.0), now, terms, least) for one in found]
+    ranked = [_ranked(one, weights, recency, boosts.get(one.key, 1.0), now, terms, least) for one in found]
     ranked = _lifted(ranked, new)
     return sorted(ranked, key=lambda one: (-one.score, -one.relevance, -one.found.at.timestamp(), one.found.kind, one.found.memory_id))
 
@@ -126,7 +126,7 @@ def _ranked(one: Found, weights: Weights, recency: float, boost: float, now: dat
     return Ranked(one, relevance, factors, _score(relevance, math.prod(factors.values())))
 
 
-def _lifted(ranked: list[Ranked], new: Collection[tuple[Kind, UUID]]) -> list[Ranked]:
+def _lifted(ranked: list[Ranked], new: Collection[Memory]) -> list[Ranked]:
     """The same, where what is new has no less than what use alone would take past it."""
     if not new:
         return ranked
@@ -134,7 +134,7 @@ def _lifted(ranked: list[Ranked], new: Collection[tuple[Kind, UUID]]) -> list[Ra
     for unused, some in itertools.groupby(sorted(ranked, key=_unused), key=_unused):
         together = list(some)
         best = max(best, *(one.score for one in together))
-        by_place += [_with_score(one, unused, best) if (one.found.kind, one.found.memory_id) in new else one for one in together]
+        by_place += [_with_score(one, unused, best) if one.found.key in new else one for one in together]
     return by_place
 
 

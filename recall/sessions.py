@@ -28,8 +28,8 @@ from store.sessions import Session, Turn
 
 from . import ending, opening, reported, significance
 from .ending import Ended
-from .opening import Tools
 from .reported import ASSISTANT, USER, Said
+from .tools import Tools
 
 SILENT_AT_ONCE = 100
 

@@ -82,7 +82,7 @@ async def tell(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked])
         line = told.pop()
         left_out[line.kind, line.memory_id] = f"budget: the whole would take {cost(text)} tokens of {budget}"
         text = assembling.assembled(censors, instructions, told)
-    prices, ranked = dict.fromkeys(told, 0) | dict(fits.told), {(one.found.kind, one.found.memory_id): one for one in chosen}
+    prices, ranked = dict.fromkeys(told, 0) | dict(fits.told), {one.found.key: one for one in chosen}
     served = [_served(line, prices[line], ranked[line.kind, line.memory_id]) for line in assembling.in_order(told)]
     return Told(text, cost(text), tuple(served), left_out)
 
@@ -105,10 +105,10 @@ def _instructions(asked: Asked, settings: Settings, room: int, cost: Cost) -> st
 
 async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked]) -> list[Line]:
     """Each memory as a line, with the part that is to the point where it is long, and a mark on what is no longer so."""
-    named = handles([(one.found.kind, one.found.memory_id) for one in chosen])
+    named = handles([one.found.key for one in chosen])
     held = {one.found.episode_id for one in chosen if one.found.kind == "passage"}
     gone = await outdated.of(tools, asked, chosen)
-    keys = [(one.found.kind, one.found.memory_id) for one in chosen if one.found.memory_id not in held]
+    keys = [one.found.key for one in chosen if one.found.memory_id not in held]
     long = [key for key in keys if key in seen.details]  # of an episode in `held` passages are told anyway
     made = await parts.all_parts(tools, asked.agent, [seen.details[key] for key in long], asked.own, asked.vector)
     part_of = dict(zip(long, made, strict=True))
@@ -116,7 +116,7 @@ async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked
     for one in chosen:
         found = one.found
         text = found.text
-        if part := part_of.get((found.kind, found.memory_id)):
+        if part := part_of.get(found.key):
             text = f"{text} — {part}"
         if found.kind in {"episode", "passage"} and found.episode_id:
             text = outdated.marked(text, gone.get(found.episode_id, ()))

@@ -1,4 +1,4 @@
-"""What is remembered with: the store, the embedder, the settings, and a mind where there is one."""
+"""What sessions are kept with and memory is asked with: the store, the embedder, the settings, and a mind where there is one."""
 
 from dataclasses import dataclass
 from functools import cached_property

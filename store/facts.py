@@ -1,6 +1,6 @@
 """Facts: what an agent remembers, one row each, and the words for changing them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -258,6 +258,33 @@ async def survivors(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     rows = await by_key(db, keys)
     into = await by_key(db, {(fact.agent_id, fact.merged_into) for fact in rows.values() if fact.merged_into})
     return {key: into[fact.agent_id, fact.merged_into] if fact.merged_into else fact for key, fact in rows.items()}
+
+
+def leads_to(fact: Fact) -> Key | None:
+    """The fact that this one is part of, or was retired by."""
+    other = fact.merged_into or fact.superseded_by
+    return (fact.agent_id, other) if other else None
+
+
+async def onward(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
+    """These facts, what each is part of or was retired by, and so on to the end; a key that is not there is left out."""
+    known: dict[Key, Fact] = {}
+    missing = set(keys)
+    while missing:
+        found = await by_key(db, missing)
+        known |= found
+        missing = {other for fact in found.values() if (other := leads_to(fact))} - known.keys()
+    return known
+
+
+def way(key: Key, known: Mapping[Key, Fact]) -> Iterator[Fact]:
+    """A fact, the one it leads to, and so on, as far as they are known; each once."""
+    passed: set[Key] = set()
+    at: Key | None = key
+    while at is not None and at in known and at not in passed:
+        passed.add(at)
+        yield known[at]
+        at = leads_to(known[at])
 
 
 async def parts(db: Read, keys: Collection[Key]) -> list[tuple[Key, Key]]:

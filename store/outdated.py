@@ -55,38 +55,19 @@ async def of_episodes(db: Read, agent: str, episodes: Collection[UUID], *, as_of
         return []
     values = {"agent": agent, "episodes": list(episodes), "learned": _LEARNED, "length": len(_LEARNED) + 1}
     rows = list(await db.execute(text(_query(as_of)), values | ({"as_of": as_of} if as_of else {})))
-    known = await _chains(db, agent, {row.fact_id for row in rows})
+    known = await facts.onward(db, {(agent, row.fact_id) for row in rows})
     found = []
     for row in rows:
-        was, is_ = known[row.fact_id], _instead(row.fact_id, known, as_of)
+        key = (agent, row.fact_id)
+        was, is_ = known[key], next((one for one in facts.way(key, known) if _is_whole(one) and _was_true(one, as_of)), None)
         if is_ is None or is_.text_key != was.text_key:  # what came back is so again
             wordings = tuple(dict.fromkeys(one for one in (row.quote, row.content) if one))
             found.append(Outdated(row.episode_id, wordings, is_.content if is_ else None))
     return found
 
 
-async def _chains(db: Read, agent: str, first: Collection[UUID]) -> dict[UUID, Fact]:
-    """These facts, what retired them, what retired that, and so on."""
-    known: dict[UUID, Fact] = {}
-    missing = set(first)
-    while missing:
-        found = await facts.by_key(db, [(agent, one) for one in missing])
-        known |= {fact.fact_id: fact for fact in found.values()}
-        missing = {other for fact in found.values() if (other := fact.merged_into or fact.superseded_by)} - known.keys()
-    return known
-
-
-def _instead(one: UUID, known: dict[UUID, Fact], as_of: datetime | None) -> Fact | None:
-    """What is true, or was by `as_of`, where the way from a retired fact leads; None where it leads nowhere."""
-    passed: set[UUID] = set()
-    fact = known.get(one)
-    while fact is not None and fact.fact_id not in passed:
-        if not fact.merged_into and not fact.forgotten_at and _was_true(fact, as_of):
-            return fact
-        passed.add(fact.fact_id)
-        other = fact.merged_into or fact.superseded_by
-        fact = known.get(other) if other else None
-    return None
+def _is_whole(fact: Fact) -> bool:
+    return not fact.merged_into and not fact.forgotten_at
 
 
 def _was_true(fact: Fact, as_of: datetime | None) -> bool:

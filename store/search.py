@@ -59,6 +59,11 @@ class Found:
     similarity: float | None
     words: float
 
+    @property
+    def key(self) -> tuple[Kind, UUID]:
+        """(kind, memory_id), within one agent."""
+        return self.kind, self.memory_id
+
 
 async def search(
     db: Read,

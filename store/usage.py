@@ -10,7 +10,7 @@ How often a fact was confirmed is in heart.facts. What was counted for a fact th
 at, so it comes back if a person splits them.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -245,15 +245,10 @@ async def _there(db: Read, keys: Collection[Key]) -> set[Key]:
 
 async def _true_instead(db: Read, wanted: Collection[facts.Key]) -> dict[facts.Key, UUID]:
     """For each of these facts the one that is true now; one that is not there, or was forgotten, is left out."""
-    there = await facts.by_key(db, wanted)
-    rows = {key: key for key in wanted if key in there} | await _published(db, [key for key in wanted if key not in there])
-    seen = there | await facts.by_key(db, {row for row in rows.values() if row not in there})
-    while missing := {one for fact in seen.values() if (one := _instead(fact)) and one not in seen}:
-        found = await facts.by_key(db, missing)
-        if not found:
-            break
-        seen |= found
-    ends = {key: _end(row, seen.get) for key, row in rows.items()}
+    known = await facts.onward(db, wanted)
+    rows = {key: key for key in wanted if key in known} | await _published(db, [key for key in wanted if key not in known])
+    known |= await facts.onward(db, {row for row in rows.values() if row not in known})
+    ends = {key: _end(row, known) for key, row in rows.items()}
     return {key: end.fact_id for key, end in ends.items() if end is not None and end.forgotten_at is None}
 
 
@@ -272,20 +267,10 @@ async def _published(db: Read, keys: Collection[facts.Key]) -> dict[facts.Key, f
     return {(row.agent_id, row.mention_id): (row.agent_id, row.fact_id) for row in rows}
 
 
-def _instead(fact: facts.Fact) -> facts.Key | None:
-    """The fact that this one is part of, or was retired by."""
-    other = fact.merged_into or fact.superseded_by
-    return (fact.agent_id, other) if other else None
-
-
-def _end(key: facts.Key, row_of: Callable[[facts.Key], facts.Fact | None]) -> facts.Fact | None:
-    """Where the way from a fact to what is true instead ends."""
-    passed: set[facts.Key] = set()
-    fact = row_of(key)
-    while fact is not None and (other := _instead(fact)) is not None and other not in passed:
-        passed.add(fact.key)
-        fact = row_of(other)
-    return fact
+def _end(key: facts.Key, known: Mapping[facts.Key, facts.Fact]) -> facts.Fact | None:
+    """Where the way from a fact to what is true instead ends; None where the next of it is not there."""
+    *_, end = [None, *facts.way(key, known)]
+    return end if end and ((other := facts.leads_to(end)) is None or other in known) else None
 
 
 def _usage(row: Any) -> Usage:

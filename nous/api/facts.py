@@ -17,8 +17,8 @@ from events.wire import mended
 from nous import clock, ids, people
 from nous.errors import UserMistake
 from nous.forgetting import fact as forgetting
-from nous.stories.ids_meant import Meant, fact_meant
-from store import embedders, facts, mentions
+from nous.stories.ids_meant import Meant, NothingMeant, fact_meant
+from store import embedders, facts
 from store.database import Read
 
 from . import shapes, telling
@@ -131,10 +131,9 @@ def _told(done: forgetting.Forgotten) -> Forgotten:
 
 async def _meant(db: Read, agent: str, fact_id: UUID) -> Meant:
     """The fact of this id. Raises Problem 404."""
-    there = await facts.by_key(db, [(agent, fact_id)]) or await mentions.within(db, fact_id, fact_id, agent=agent, limit=1)
-    if not there:
-        raise nothing("fact")
     try:
         return await fact_meant(db, str(fact_id), agent=agent)
+    except NothingMeant:
+        raise nothing("fact") from None
     except UserMistake as several:
         raise Problem(409, str(several)) from None

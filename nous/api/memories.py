@@ -14,9 +14,9 @@ from pydantic import Field
 from events import MemoryKind
 from events.wire import mended
 from nous.stories import kinds
-from nous.stories.ids_meant import fact_meant
+from nous.stories.ids_meant import NothingMeant, fact_meant
 from recall.remembering import expand
-from store import censors, decisions, episodes, facts, mentions, passages, procedures
+from store import censors, decisions, episodes, passages, procedures
 from store.database import Read
 
 from . import shapes
@@ -102,10 +102,10 @@ async def _kept(db: Read, agent: str, memory_id: UUID) -> Kept:
 
 async def _fact(db: Read, agent: str, memory_id: UUID) -> Kept | None:
     """The fact of this id, its own or one it was published under; not one that was forgotten."""
-    is_one = (agent, memory_id) in await facts.by_key(db, [(agent, memory_id)])
-    if not is_one and not await mentions.within(db, memory_id, memory_id, agent=agent, limit=1):
+    try:
+        meant = await fact_meant(db, str(memory_id), agent=agent)
+    except NothingMeant:
         return None
-    meant = await fact_meant(db, str(memory_id), agent=agent)
     if meant.row.forgotten_at:
         return None
     now = meant.row.merged_into or meant.row.superseded_by

@@ -16,7 +16,7 @@ import providers
 from nous.errors import Outage
 from nous.forgetting.stores import Stores
 from nous.settings import Settings
-from recall import opening, remembering
+from recall import remembering
 from store import embedders
 from store.database import Database
 from workers.runtime import streams
@@ -37,7 +37,6 @@ class Service:
     database: Database
     redis: Redis
     recall: remembering.Tools
-    sessions: opening.Tools
     stores: Stores
     is_open: bool = False
     rates: Rates = field(default_factory=lambda: Rates(600))
@@ -72,7 +71,6 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
             database=database,
             redis=redis,
             recall=remembering.Tools(database, embedder, settings, mind),
-            sessions=opening.Tools(database, embedder, settings),
             stores=Stores(database, database_url, same_redis),
             is_open=is_open,
             rates=Rates(settings.api_requests_per_minute),

@@ -118,7 +118,7 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheSer
     """
     turn_id = turn.turn or str(ids.new())
     before = await _conversation(service, agent, session_id, turn_id)
-    session = await sessions.start_turn(service.sessions, agent, session_id, turn.user, at=turn.at, turn_id=turn_id, frame=turn.frame)
+    session = await sessions.start_turn(service.recall, agent, session_id, turn.user, at=turn.at, turn_id=turn_id, frame=turn.frame)
     remembered = await remember(
         service.recall, agent, turn.user, conversation=before, frame=turn.frame, budget=turn.budget, explain=turn.explain
     )
@@ -138,7 +138,7 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
     comparison = using.compared(serving, lines, how.assistant, cited=how.cited) if serving else using.Comparison()
     letters = [outbox.letter(one) for one in telling.referenced(agent, serving.recall_id, comparison)] if serving else []
     session = await sessions.end_turn(
-        service.sessions, agent, session_id, how.assistant, used=how.tools, at=how.at, turn_id=turn, letters=letters
+        service.recall, agent, session_id, how.assistant, used=how.tools, at=how.at, turn_id=turn, letters=letters
     )
     await telling.send(service, letters)
     return Ended(
@@ -157,7 +157,7 @@ async def end(session_id: SessionId, how: End, agent: Agent, service: TheService
     async with service.database.read([agent]) as db:
         if await kept.latest(db, agent, session_id) is None:
             raise nothing("session")
-    ended = await sessions.end_session(service.sessions, agent, session_id, reflection=how.reflection, outcome=how.outcome, at=how.at)
+    ended = await sessions.end_session(service.recall, agent, session_id, reflection=how.reflection, outcome=how.outcome, at=how.at)
     await telling.send(service, ended.letters)
     return Closed(session_id=session_id, became=ended.became, episode_id=ended.episode.episode_id if ended.episode else None)
 

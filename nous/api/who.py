@@ -81,7 +81,7 @@ async def _looked_up(one: Service, held: str) -> Token | None:
 
 def _on_this_machine(request: Request, one: Service, named: str | None) -> str:
     """The agent that is named, where no token is asked for."""
-    if not (one.is_open and _is_loopback(_peer(request)) and not any(name in request.headers for name in PROXIED)):
+    if not (one.is_open and is_loopback(_peer(request)) and not any(name in request.headers for name in PROXIED)):
         raise Problem(401, "a token is needed: Authorization: Bearer nous_…; nous token new makes one", headers=CHALLENGE)
     host = request.headers.get("host", "")
     if (host if host.endswith("]") else host.rpartition(":")[0] or host).lower() not in NAMES:
@@ -111,7 +111,8 @@ def _peer(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether this address is one of this machine alone."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

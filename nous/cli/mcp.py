@@ -9,20 +9,17 @@ from typing import Any
 
 import structlog
 import uvloop
-from pydantic import TypeAdapter, ValidationError
 
-from events.base import AgentId
 from nous.api.service import opened
 from nous.errors import Misconfigured, UserMistake
 from nous.mcp import http, stdio
 from nous.settings import Settings
 from workers.runtime.serve import serving
 
-from . import place
+from . import named, place
 from .stopping import Stop, interrupt_with, set_by, stoppable
 
 LOOPBACK = "127.0.0.1"
-_AGENT: TypeAdapter[str] = TypeAdapter(AgentId)
 
 log = structlog.get_logger()
 
@@ -61,12 +58,7 @@ def _valid(agent: str | None) -> str:
     """The agent that is spoken for. Raises UserMistake."""
     if agent is None:
         raise UserMistake("say for which agent: nous mcp --agent NAME; or --http, where the token of each request says it")
-    try:
-        return _AGENT.validate_python(agent)
-    except ValidationError:
-        raise UserMistake(
-            f"--agent {agent[:80]!r} does not do; an agent has 1 to 128 characters, none of them a control character"
-        ) from None
+    return named.valid(agent)
 
 
 def _new_token(agent: str) -> str:

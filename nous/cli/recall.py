@@ -15,10 +15,9 @@ from nous import ids
 from nous.api import shapes
 from nous.settings import Settings
 from nous.stories.words import visible
-from recall.remembering import Remembered, Tools, remember
-from store import embedders
+from recall.remembering import Remembered, remember
 
-from . import place, screen
+from . import remembering, screen
 
 SHOWN = 20
 """Candidates that --explain tells on a terminal; --json tells all of them."""
@@ -41,13 +40,11 @@ class Wanted:
 
 async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
     """Print what is remembered. Raises UserMistake for what cannot be meant."""
-    embedder, mind = providers.embedder(settings), providers.mind(settings)
-    async with place.database(settings) as database:
-        async with database.read(()) as db:
-            embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
-        try:
+    mind = providers.mind(settings)
+    try:
+        async with remembering.tools(settings, mind) as tools:
             remembered = await remember(
-                Tools(database, embedder, settings, mind),
+                tools,
                 wanted.agent,
                 wanted.question,
                 frame=wanted.frame,
@@ -57,9 +54,8 @@ async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
                 explain=wanted.explain,
                 otherwise="question",
             )
-        finally:
-            await mind.close()
-            await embedder.close()
+    finally:
+        await mind.close()
     if is_json:
         told = shapes.Context(**shapes.told(ids.new(), remembered)).model_dump(mode="json")
         del told["recall_id"]  # of a recall that is counted

@@ -28,7 +28,7 @@ from nous.settings import Settings
 from providers.mind import Mind
 from providers.offline import OfflineMind
 from recall import sessions
-from recall.opening import Tools
+from recall.tools import Tools
 from workers.runtime import streams, traces
 from workers.runtime.app import Chore, Process, kit
 from workers.runtime.health import Health

@@ -3,10 +3,9 @@
 settings ─▶ whom it answers, said at once ─▶ Postgres there, its embedder the right one ─▶ served ─▶ what is being answered is finished
 """
 
-from ipaddress import ip_address
-
 import uvloop
 
+from nous.api import who
 from nous.api.application import application
 from nous.api.health import Health
 from nous.api.service import opened
@@ -53,10 +52,7 @@ async def _serve(settings: Settings, database_url: str, redis_url: str, stop: St
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches it there."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host == "localhost" or who.is_loopback(host)
 
 
 async def _whom(database: Database, *, is_open: bool) -> str:

@@ -1,25 +1,22 @@
 """`nous session turn | end | list | show`: a conversation reported by hand, and what is kept of it."""
 
 import shlex
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
 from rich.console import Console
 from rich.text import Text
 
-import providers
 from nous.errors import UserMistake
 from nous.settings import Settings
 from recall import sessions as reporting
 from recall.ending import Ended
-from recall.opening import Tools
-from store import embedders, episodes, sessions
+from store import episodes, sessions
 from store.episodes import Episode
 from store.sessions import Session, Turn
 
-from . import decision, listing, place, screen
+from . import decision, listing, place, remembering, screen
 from .listing import Listing
 
 COLUMNS = ("session", "agent", "turns", "tools", "last", "state", "episode")
@@ -41,7 +38,7 @@ async def turn(
     """Report what the user said, and the answer if there is one, and say where the session stands. Raises UserMistake."""
     if used and assistant is None:
         raise UserMistake("--tool was given without --assistant, and tools are counted when a turn ends: add what the assistant said")
-    async with _tools(settings) as tools:
+    async with remembering.tools(settings) as tools:
         session = await reporting.start_turn(tools, agent, session_id, user, at=at, turn_id=turn_id, frame=frame)
         if assistant is not None:
             session = await reporting.end_turn(tools, agent, session_id, assistant, used=used, at=at, turn_id=turn_id)
@@ -56,7 +53,7 @@ async def end(
     settings: Settings, session_id: str, *, agent: str, reflection: str | None, outcome: str | None, at: datetime | None, is_json: bool
 ) -> bool:
     """End a session, and say what became of it; whether all it brought is kept. Raises UserMistake."""
-    async with _tools(settings) as tools:
+    async with remembering.tools(settings) as tools:
         ended = await reporting.end_session(tools, agent, session_id, reflection=reflection, outcome=outcome, at=at)
         await decision.send(settings, tools.database, ended.letters)
     if is_json:
@@ -129,19 +126,6 @@ def as_data(session: Session) -> dict[str, object]:
 def turn_as_data(turn: Turn) -> dict[str, object]:
     """An utterance for JSON."""
     return {"position": turn.position, "speaker": turn.speaker, "content": turn.content, "said_at": turn.said_at, "turn_id": turn.turn_id}
-
-
-@asynccontextmanager
-async def _tools(settings: Settings) -> AsyncIterator[Tools]:
-    """What sessions are kept with, for the block; the embedder is opened when it is needed. Raises Misconfigured for another store's."""
-    embedder = providers.embedder(settings)
-    async with place.database(settings) as database:
-        async with database.read(()) as db:
-            embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
-        try:
-            yield Tools(database, embedder, settings)
-        finally:
-            await embedder.close()
 
 
 def _columns(session: Session) -> tuple[str, ...]:

@@ -4,9 +4,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from pydantic import TypeAdapter, ValidationError
-
-from events.base import AgentId
 from nous import clock, ids
 from nous.errors import UserMistake
 from nous.settings import Settings
@@ -14,20 +11,14 @@ from nous.stories import ids_meant
 from store import tokens
 from store.tokens import Token
 
-from . import place, screen
+from . import named, place, screen
 
-_AGENT: TypeAdapter[str] = TypeAdapter(AgentId)
 NAME_CHARACTERS = 200
 
 
 async def new(settings: Settings, *, agent: str, name: str, days: float | None, is_json: bool) -> None:
     """Make a token and print it, once."""
-    try:
-        _AGENT.validate_python(agent)
-    except ValidationError:
-        raise UserMistake(
-            f"--agent {agent[:80]!r} does not do; an agent has 1 to 128 characters, none of them a control character"
-        ) from None
+    named.valid(agent)
     if len(name) > NAME_CHARACTERS:
         raise UserMistake(f"--name has {len(name)} characters and the limit is {NAME_CHARACTERS}")
     secret, now = tokens.secret(), clock.now()

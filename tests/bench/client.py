@@ -11,7 +11,6 @@ import http.client
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -26,7 +25,7 @@ from typing import Any
 
 import psutil
 
-from .consumers import START_S, STOP_S
+from .consumers import START_S, end
 
 SERVE = [sys.executable, "-c", "from nous.cli import main; main()", "serve"]
 TURNS = 5  # of a conversation
@@ -62,12 +61,7 @@ def served(database_url: str, redis_url: str, **settings: object) -> Iterator[tu
     try:
         yield _address(process), psutil.Process(process.pid)
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
 
 
 def _address(process: "subprocess.Popen[str]") -> str:

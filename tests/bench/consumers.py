@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import psutil
 from redis.exceptions import ResponseError
@@ -47,12 +48,17 @@ async def consuming(
                 await asyncio.sleep(0.02)
         yield psutil.Process(process.pid)
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
+
+
+def end(process: "subprocess.Popen[Any]") -> None:
+    """Stop it as an operator does, and the hard way where that is not heeded."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 async def _reads(stand: Stand, stream: str, group: str) -> bool:

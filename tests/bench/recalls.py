@@ -272,7 +272,7 @@ async def _steps(service: Service, size: int, questions: Sequence[str], room: st
             with waits.of("  of the look: use"):
                 await usage.worth(db, agent, [(one.kind, one.memory_id) for one in found], clock.now())
         with waits.of("keep a turn (not in a recall)"):
-            await sessions.start_turn(service.sessions, agent, str(ids.new()), question)
+            await sessions.start_turn(service.recall, agent, str(ids.new()), question)
         hits.append(sum(one.words > 0 for one in found))
     steps = Steps(size, room, waits.medians(), statistics.mean(hits))
     print(steps, file=sys.stderr, flush=True)

@@ -5,9 +5,7 @@ A section is a module with `measure(data)`, which gives None where the folder ha
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +13,7 @@ from rich.console import Console
 from . import (
     decision_noise,
     episodes,
+    folder,
     locomo_mind,
     locomo_stream,
     merging,
@@ -46,16 +45,15 @@ SECTIONS: dict[str, Any] = {
 def main(arguments: list[str]) -> int:
     """Measure and print; 0 when measured, or when there is nothing to measure on."""
     options = _options(arguments)
-    if not options.data or not Path(options.data).is_dir():
-        why = f"{options.data} is not a folder" if options.data else "no data folder is named"
-        print(f"nothing measured: {why}; name one with --data or NOUS_EVAL_DATA")
+    data = folder.found(options.data)
+    if data is None:
         return 0
     console = Console()
     if not console.is_terminal:
         console = Console(width=140)
     answers = {}
     for name, section in SECTIONS.items():
-        measured = section.measure(Path(options.data))
+        measured = section.measure(data)
         if measured is not None and options.json:
             answers[name] = section.as_json(measured)
         elif measured is not None:
@@ -63,13 +61,13 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps(answers, ensure_ascii=False, indent=1))
     elif not answers:
-        print(f"nothing measured: no known set below {options.data}; files are named after their set, such as pararel_dev.jsonl")
+        folder.say_it_has_nothing(data)
     return 0
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.evals", description="Measured quality on public data.")
-    parser.add_argument("--data", default=os.environ.get("NOUS_EVAL_DATA"), help="the data folder (default: NOUS_EVAL_DATA)")
+    folder.add_to(parser)
     parser.add_argument("--json", action="store_true", help="print figures for a machine")
     parser.add_argument("--curves", action="store_true", help="also print shares by threshold")
     return parser.parse_args(arguments)

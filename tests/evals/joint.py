@@ -14,7 +14,6 @@ told too and is no failure: record it, so that it is not lost again. What was re
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,7 +27,7 @@ from providers import Embedder
 from providers.mind import Mind
 from workers.episodes import extract
 
-from . import contexts, episodes, junk_classes, locomo_stream, outcomes, recalling, worked
+from . import contexts, episodes, folder, junk_classes, locomo_stream, outcomes, recalling, worked
 from .cases import Case, locomo_near
 from .junk_classes import CLASSES, class_of
 from .minds import OracleMind
@@ -78,13 +77,12 @@ class Outside:
 def main(arguments: list[str]) -> int:
     """Measure, print, compare: 0 when nothing is worse than recorded or there is nothing to measure on, 1 when something is."""
     options = _options(arguments)
-    if not options.data or not Path(options.data).is_dir():
-        why = f"{options.data} is not a folder" if options.data else "no data folder is named"
-        print(f"nothing measured: {why}; name one with --data or NOUS_EVAL_DATA")
+    data = folder.found(options.data)
+    if data is None:
         return 0
-    now = measured(Path(options.data))
+    now = measured(data)
     if not now:
-        print(f"nothing measured: no known set below {options.data}; files are named after their set, such as pararel_dev.jsonl")
+        folder.say_it_has_nothing(data)
         return 0
     before = recorded(options.previous)
     out = outside(before, now) if before else []
@@ -235,7 +233,7 @@ def _report(now: Sequence[Figure], before: Mapping[str, Figure], out: Sequence[O
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.evals.joint", description="Did anything get worse since it was recorded?")
-    parser.add_argument("--data", default=os.environ.get("NOUS_EVAL_DATA"), help="the data folder (default: NOUS_EVAL_DATA)")
+    folder.add_to(parser)
     parser.add_argument("--previous", type=Path, default=RECORDED, help="what was recorded")
     parser.add_argument("--record", action="store_true", help="record these figures instead of holding them against the recorded ones")
     parser.add_argument("--json", action="store_true", help="print figures for a machine")

@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from nous.settings import Settings
 from providers.claude import ClaudeMind
 
-from . import asking, episodes, writing
+from . import asking, episodes, folder, writing
 from .asking import Asking
 from .cases import READERS, Case, seeded
 from .minds import RECORDED, Said, digest, recorded
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     """Ask what is missing."""
     parser = argparse.ArgumentParser(prog="python -m tests.evals.record", description="Record a local model's answers.")
     parser.add_argument("--url", default="http://127.0.0.1:18080", help="the model's server")
-    parser.add_argument("--data", default=os.environ.get("NOUS_EVAL_DATA"), help="the data folder (default: NOUS_EVAL_DATA)")
+    folder.add_to(parser)
     parser.add_argument("--episodes", action="store_true", help="let it read three conversations, by both criteria")
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="with --episodes: what the server calls its model")
     options = parser.parse_args(arguments)

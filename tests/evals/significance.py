@@ -26,7 +26,7 @@ from providers import Embedder
 from recall import ending
 from recall import sessions as reporting
 from recall.ending import Ended
-from recall.opening import Tools
+from recall.tools import Tools
 from store import sessions
 from store.database import Database
 from store.migrate import migrate

@@ -18,7 +18,7 @@ from nous.embedded import Stack
 from nous.settings import Settings
 from providers.mind import A, Mind, NoAnswer, Question, Reply, Task
 from providers.zero import ZeroEmbedder
-from recall.sessions import Tools
+from recall.tools import Tools
 from store.database import Database
 from tests.evals import asking, decision_noise, episodes, one_question, outcomes, record, significance, superseding, writing
 from tests.evals.__main__ import main

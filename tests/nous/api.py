@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import httpx
 from redis.asyncio import Redis
@@ -13,9 +14,11 @@ from nous import clock, ids
 from nous.api.application import application
 from nous.api.service import Service, opened
 from nous.settings import Settings
-from store import tokens
+from store import censors, decisions, episodes, facts, passages, procedures, tokens
 from store.database import Database
+from store.facts import Fact
 from store.tokens import Token
+from tests.factories import NOON, a_censor, a_decision, a_fact, a_procedure, an_episode
 from workers.runtime.archivist import Archivist
 from workers.runtime.life import Life
 from workers.runtime.serve import serving
@@ -101,3 +104,30 @@ class Hands:
         for name in workers.consumers().get(stream, ()):
             await self.lives[name].work(entries)
         return True
+
+
+async def keep(database: Database, *rows: Fact) -> None:
+    """Facts, as a deduplicator stored them."""
+    async with database.write({row.agent_id for row in rows}) as db:
+        await facts.insert(db, rows)
+
+
+async def one_of_everything(database: Database, agent: str, words: str) -> dict[str, UUID]:
+    """A memory of each kind of the agent's, by the letter of its handle, some of which say these words."""
+    fact, decision, procedure = a_fact(agent_id=agent, content=words), a_decision(agent_id=agent), a_procedure(agent_id=agent)
+    episode, censor = an_episode(agent_id=agent, title=words), a_censor(agent_id=agent, trigger_pattern=words)
+    async with database.write([agent]) as db:
+        await facts.insert(db, [fact])
+        await decisions.put(db, [decision])
+        await procedures.put(db, [procedure])
+        await episodes.put(db, episode)
+        await passages.put(db, agent, episode.episode_id, [(words, NOON)])
+        await censors.insert(db, censor)
+    return {
+        "f": fact.fact_id,
+        "d": decision.decision_id,
+        "p": procedure.procedure_id,
+        "e": episode.episode_id,
+        "t": passages.id_of(agent, episode.episode_id, 0),
+        "c": censor.censor_id,
+    }

@@ -23,7 +23,7 @@ from store.database import Database
 from store.outbox import unpublished
 from store.search import Kind
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, an_id
-from tests.nous.api import MINE, OTHER, Api, Hands, served
+from tests.nous.api import MINE, OTHER, Api, Hands, keep, served
 from tests.workers.conftest import ScriptedMind
 from workers.runtime import streams, sweep
 from workers.runtime.worker import Kit
@@ -40,11 +40,6 @@ async def api(database_url: str, stack: embedded.Stack, redis: Redis) -> AsyncIt
 @pytest.fixture
 async def hands(kit: Kit, redis: Redis) -> Hands:
     return Hands(kit, redis)
-
-
-async def keep(database: Database, *rows: facts.Fact) -> None:
-    async with database.write({row.agent_id for row in rows}) as db:
-        await facts.insert(db, rows)
 
 
 async def published(redis: Redis, stream: str) -> list[dict[str, Any]]:

@@ -27,12 +27,12 @@ from nous.settings import Settings
 from providers.embedder import Vectors
 from providers.zero import ZeroEmbedder
 from recall import remembering
-from store import censors, decisions, episodes, facts, passages, procedures, tokens, usage
+from store import censors, facts, tokens, usage
 from store.database import Database
 from store.tokens import Token
 from tests.conftest import until
-from tests.factories import NOON, a_censor, a_decision, a_fact, a_procedure, an_episode, an_id
-from tests.nous.api import MINE, OTHER, Api, Hands, served, token
+from tests.factories import NOON, a_censor, a_fact, an_id
+from tests.nous.api import MINE, OTHER, Api, Hands, one_of_everything, served, token
 from workers.runtime import metrics, streams
 from workers.runtime.serve import serving
 from workers.runtime.worker import Kit
@@ -78,17 +78,7 @@ async def asked(client: httpx.AsyncClient, method: str, path: str, **names: str)
 async def foreign(api: Api, database: Database) -> list[uuid.UUID]:
     """One of everything, of the other agent."""
     await api.other.post("/v1/sessions/theirs/turns", json={"user": SECRET, "turn": "1"})
-    fact, decision, procedure = a_fact(agent_id=OTHER, content=SECRET), a_decision(agent_id=OTHER), a_procedure(agent_id=OTHER)
-    episode, censor = an_episode(agent_id=OTHER, title=SECRET), a_censor(agent_id=OTHER, trigger_pattern=SECRET)
-    async with database.write([OTHER]) as db:
-        await facts.insert(db, [fact])
-        await decisions.put(db, [decision])
-        await procedures.put(db, [procedure])
-        await episodes.put(db, episode)
-        await passages.put(db, OTHER, episode.episode_id, [(SECRET, NOON)])
-        await censors.insert(db, censor)
-    passage = passages.id_of(OTHER, episode.episode_id, 0)
-    return [fact.fact_id, decision.decision_id, procedure.procedure_id, episode.episode_id, censor.censor_id, passage]
+    return list((await one_of_everything(database, OTHER, SECRET)).values())
 
 
 async def test_every_route_answers_for_another_agent_s_ids_as_for_nobody_s(api: Api, foreign: list[uuid.UUID]) -> None:
@@ -341,7 +331,7 @@ async def without(service: Service, **away: Any) -> AsyncIterator[httpx.AsyncCli
 async def test_postgres_away_is_503_with_when_to_try_again_on_every_route(api: Api) -> None:
     away = Database("postgresql://nobody@127.0.0.1:9/nothing", pool=1)
     recall = remembering.Tools(away, api.service.recall.embedder, SETTINGS)
-    changed = {"database": away, "recall": recall, "sessions": replace(api.service.sessions, database=away)}
+    changed = {"database": away, "recall": recall}
     names = {"session_id": "s", "turn": "1", "event_id": "e", "memory_id": str(an_id()), "fact_id": str(an_id())}
     async with without(api.service, **changed) as client:
         for method, path in await routes(api):

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from nous import clock, embedded
 from nous.cli.running import SILENCE_LOOKED_FOR_S, silence
 from recall import sessions as reporting
-from recall.sessions import Tools
+from recall.tools import Tools
 from store import outbox, receipts, sessions
 from store.database import Database
 from tests.conftest import until

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -136,10 +137,9 @@ def test_a_taken_port_is_left_alone(at_rest: Path) -> None:
 
 
 def test_a_port_taken_in_the_last_moment_costs_another_try(at_rest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as other:
-        free = other.getsockname()[1]
-        other.close()
-        monkeypatch.setattr(server, "_ports", lambda server: iter([taken.getsockname()[1], free + (server.name == "Valkey")]))
+    tried = server._ports
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(server, "_ports", lambda server: chain([taken.getsockname()[1]], tried(server)))
         with embedded.running(at_rest, durable=False) as stack:
             assert remembered(stack) == (["first"], ["first"])
 

@@ -29,7 +29,7 @@ from store import censors, decisions, episodes, facts, passages, procedures
 from store.database import Database
 from tests.conftest import repository
 from tests.factories import NOON, a_censor, a_decision, a_fact, a_procedure, an_episode, an_id
-from tests.nous.api import MINE, OTHER, Hands, token
+from tests.nous.api import MINE, OTHER, Hands, keep, one_of_everything, token
 from tests.nous.mcp import MODES, over_http, over_stdio, refused, said, served
 from tests.nous.test_cli_running import environment, ran, started
 from workers.runtime.worker import Kit
@@ -76,11 +76,6 @@ def mine(env: dict[str, str], database: Database) -> Connect:
             yield client
 
     return by_http
-
-
-async def keep(database: Database, *rows: facts.Fact) -> None:
-    async with database.write({row.agent_id for row in rows}) as db:
-        await facts.insert(db, rows)
 
 
 def handle_in(text: str, kind: str) -> str:
@@ -280,23 +275,7 @@ async def test_characters_that_mean_something_to_a_database_mean_nothing(mine: C
 
 
 async def test_another_agents_memories_are_nobodys_for_every_tool(connect: Connect, database: Database) -> None:
-    fact, decision, procedure = a_fact(agent_id=OTHER, content=SECRET), a_decision(agent_id=OTHER), a_procedure(agent_id=OTHER)
-    episode, censor = an_episode(agent_id=OTHER, title=SECRET), a_censor(agent_id=OTHER, trigger_pattern=SECRET)
-    async with database.write([OTHER]) as db:
-        await facts.insert(db, [fact])
-        await decisions.put(db, [decision])
-        await procedures.put(db, [procedure])
-        await episodes.put(db, episode)
-        await passages.put(db, OTHER, episode.episode_id, [(SECRET, NOON)])
-        await censors.insert(db, censor)
-    theirs = {
-        "f": fact.fact_id,
-        "d": decision.decision_id,
-        "p": procedure.procedure_id,
-        "e": episode.episode_id,
-        "t": passages.id_of(OTHER, episode.episode_id, 0),
-        "c": censor.censor_id,
-    }
+    theirs = await one_of_everything(database, OTHER, SECRET)
     async with connect() as client:
         assert await said(client, "recall", question=f"{SECRET}?") == "Nothing is remembered that bears on this."
         for letter, one in theirs.items():

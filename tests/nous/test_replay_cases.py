@@ -18,7 +18,7 @@ from nous.replaying.tally import Tally
 from nous.replaying.wanted import Wanted
 from providers.offline import OfflineMind
 from recall import sessions
-from recall.opening import Tools
+from recall.tools import Tools
 from store import archive, facts, forgetting, lineage, receipts, usage
 from store import parked as parkings
 from store.facts import Fact

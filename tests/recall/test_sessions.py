@@ -23,7 +23,7 @@ from providers.embedder import EmbeddingMalformed, EmbeddingRefused, Vectors
 from providers.mind import MindAway
 from recall import ending, opening, sessions, significance
 from recall.ending import Ended
-from recall.opening import Tools
+from recall.tools import Tools
 from store import episodes, outbox
 from store import sessions as kept
 from store.database import Database
@@ -144,7 +144,8 @@ async def test_02_a_short_second_turn_without_tools_opens_the_episode_that_was_s
     assert episode is not None
     assert (session.not_opened, episode.opening) == (None, HI)
     assert episode.started_at == NOON, "the episode covers the session from its first turn"
-    assert embedder.embedded == [HELLO, HI, HI], "no other look at duplicates, and a vector for those that come"
+    assert embedder.embedded == [HELLO, HI], "its beginning was embedded once, and has its vector for those that come"
+    assert (await talk.start("third", HI)).episode_id is None
 
 
 async def test_02_where_two_prior_turns_are_asked_for_it_does_not(strict: Talk, embedder: ScriptedEmbedder) -> None:
@@ -259,6 +260,7 @@ async def test_11_only_above_the_embedders_threshold(talk: Talk, embedder: Scrip
 async def test_12_when_the_embedder_fails_it_is_opened_without_a_vector(
     talk: Talk, embedder: ScriptedEmbedder, failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    embedder.alike(HELLO, HI, 0.97)
     await talk.start("first", HELLO)
 
     async def embed(texts: Sequence[str]) -> Vectors:
@@ -266,7 +268,7 @@ async def test_12_when_the_embedder_fails_it_is_opened_without_a_vector(
 
     with monkeypatch.context() as broken:
         broken.setattr(embedder, "embed", embed)
-        assert (await talk.start("second", HELLO)).episode_id
+        assert (await talk.start("second", HI)).episode_id
     async with talk.database.read(["a"]) as db:
         (vector,) = await embedder.embed([HELLO])
         first = await talk.session("first")
