@@ -147,7 +147,8 @@ async def test_02_a_short_second_turn_without_tools_opens_the_episode_that_was_s
     assert embedder.embedded == [HELLO, HI], "its beginning was embedded once, and has its vector for those that come"
     with clock.held(NOON + HOUR):
         third = await talk.start("third", HI)
-    assert third.not_opened is not None and str(episode.episode_id) in third.not_opened
+    assert third.not_opened is not None
+    assert str(episode.episode_id) in third.not_opened
 
 
 async def test_02_where_two_prior_turns_are_asked_for_it_does_not(strict: Talk, embedder: ScriptedEmbedder) -> None:
