@@ -57,8 +57,13 @@ class Known:
 
 def measure(data: Path) -> Contexts | None:
     """Every pair to retire below `data`; None where there is none."""
-    cases = [case for name in SETS for case in seeded(READERS[name](data), AT_MOST) if case.effect == "retired"]
+    cases = to_retire(data)
     return asyncio.run(_measured(bundled(BUNDLED[0]), cases)) if cases else None
+
+
+def to_retire(data: Path) -> list[Case]:
+    """The pairs whose newer fact retires the older, at most so many of a set."""
+    return [case for name in SETS for case in seeded(READERS[name](data), AT_MOST) if case.effect == "retired"]
 
 
 async def _measured(chosen: Embedder, cases: Sequence[Case]) -> Contexts:
@@ -79,10 +84,15 @@ async def of(store: Store, chosen: Embedder, cases: Sequence[Case], mind: Mind, 
         await work.through([*(older for pairs in brought.values() for older, _ in pairs), *beside])
         await work.through([newer for pairs in brought.values() for _, newer in pairs])
         tools = Tools(work.kit.database, chosen, work.kit.settings)
-        counted = [
+        counts = [
             await _context(tools, one, at, pairs, await _own(work, one.agent)) for one, pairs in brought.items() for at in range(len(pairs))
         ]
-    return Contexts(**{field: sum(getattr(one, field) for one in counted) for field in Contexts.__dataclass_fields__})
+    return total(counts)
+
+
+def total(counts: Sequence[Contexts]) -> Contexts:
+    """Of all of them together."""
+    return Contexts(**{field: sum(getattr(one, field) for one in counts) for field in Contexts.__dataclass_fields__})
 
 
 def shared_out(cases: Sequence[Case], *, name: str = "of contradictions") -> Iterator[Known]:

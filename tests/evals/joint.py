@@ -27,7 +27,7 @@ from providers import Embedder
 from providers.mind import Mind
 from workers.episodes import extract
 
-from . import contexts, episodes, folder, junk_classes, locomo_stream, outcomes, recalling, worked
+from . import contexts, conversations, episodes, folder, junk_classes, locomo_stream, outcomes, recalling, worked
 from .cases import Case, locomo_near
 from .junk_classes import CLASSES, class_of
 from .minds import OracleMind
@@ -169,14 +169,19 @@ def contradicted(data: Path) -> Iterator[Figure]:
     """What contexts hold after contradicting pairs."""
     if found := contexts.measure(data):
         yield from of_contexts(found)
+    if found := conversations.measure(data):
+        yield from of_contexts(found, said="in conversations")
 
 
-def of_contexts(found: contexts.Contexts) -> Iterator[Figure]:
+def of_contexts(found: contexts.Contexts, *, said: str = "as facts") -> Iterator[Figure]:
     """Their shares."""
-    yield Figure.share("contexts holding a superseded fact", found.superseded / found.contexts, found.contexts, "less")
-    yield Figure.share("superseded facts among those told", found.superseded_facts / max(found.told, 1), found.told, "less")
-    yield Figure.share("contexts holding another agent's fact", found.foreign / found.contexts, found.contexts, "less", exact=True)
-    yield Figure.share("contexts lacking the current fact", found.lacking / found.contexts, found.contexts, "less")
+    yield Figure.share(f"contexts holding a superseded fact, said {said}", found.superseded / found.contexts, found.contexts, "less")
+    yield Figure.share(
+        f"superseded facts among memories told, said {said}", found.superseded_facts / max(found.told, 1), found.told, "less"
+    )
+    foreign = found.foreign / found.contexts
+    yield Figure.share(f"contexts holding another agent's fact, said {said}", foreign, found.contexts, "less", exact=True)
+    yield Figure.share(f"contexts lacking the current fact, said {said}", found.lacking / found.contexts, found.contexts, "less")
 
 
 def junk(data: Path) -> Iterator[Figure]:

@@ -10,8 +10,9 @@ from redis.asyncio import Redis
 
 from nous.embedded import Stack
 from providers.zero import ZeroEmbedder
-from tests.evals import contexts, joint, junk_classes
+from tests.evals import contexts, conversations, joint, junk_classes
 from tests.evals.cases import Case
+from tests.evals.conversations import ReadingMind, tells
 from tests.evals.joint import Figure, of_contexts, of_junk, of_recall, outside, recorded, reworded
 from tests.evals.junk_classes import CLASSES, class_of
 from tests.evals.minds import CompatibleMind, OracleMind
@@ -76,7 +77,23 @@ async def test_a_store_that_retires_nothing_is_noticed_by_what_contexts_hold(sta
     bad = await contexts.of(store, embedder, renamed, CompatibleMind(), name="of no mind")
     assert (bad.contexts, bad.superseded, bad.foreign) == (2, 2, 0)
     fallen = [one.name for one in outside(_as_if(good, 100), _as_if(bad, 100)) if one.is_worse]
-    assert fallen == ["contexts holding a superseded fact", "superseded facts among those told"]
+    assert fallen == ["contexts holding a superseded fact, said as facts", "superseded facts among memories told, said as facts"]
+
+
+async def test_what_conversations_still_say_and_nobody_marks_is_noticed(stack: Stack, database_url: str, redis: Redis) -> None:
+    cases = [BELLS, OVEN]
+    store, embedder = Store(replace(stack, database_url=database_url), ZeroEmbedder()), ZeroEmbedder()
+    good = await conversations.of(store, embedder, cases, ReadingMind(cases))
+    assert (good.contexts, good.superseded, good.foreign, good.lacking) == (2, 0, 0, 0)
+    bad = await conversations.of(store, embedder, cases, ReadingMind([]), name="of a mind that retires nothing")
+    assert (bad.contexts, bad.superseded, bad.foreign) == (2, 2, 0)
+
+
+def test_a_mark_in_the_line_before_it_tells_that_it_is_no_longer_so() -> None:
+    assert tells(f"User: {BELLS.older}", BELLS)
+    assert not tells(f"User: (no longer so; since then: {BELLS.newer}) {BELLS.older}", BELLS)
+    assert tells(f"User: {BELLS.older} (no longer so)", BELLS)
+    assert not tells(f"User: {BELLS.newer}", BELLS)
 
 
 def _as_if(found: contexts.Contexts, times: int) -> list[Figure]:
@@ -98,7 +115,7 @@ def test_one_fact_of_another_agent_and_a_missing_current_one_are_noticed() -> No
     before = context(own, current)
     assert not outside(before, context(own, current))
     (leak,) = outside(before, context(own, current, foreign))
-    assert (leak.name, leak.is_worse) == ("contexts holding another agent's fact", True)
+    assert (leak.name, leak.is_worse) == ("contexts holding another agent's fact, said as facts", True)
 
 
 async def test_a_store_that_keeps_what_it_knew_twice_is_noticed(stack: Stack, database_url: str, redis: Redis) -> None:
