@@ -18,6 +18,7 @@ from store import decisions, episodes, facts, mentions, passages, procedures, se
 from store import outdated as kept_outdated
 from store.database import Read
 from store.facts import Fact
+from store.outdated import Outdated
 from store.search import KINDS, Kind
 
 from . import outdated, parts, reported
@@ -60,11 +61,19 @@ async def expand(tools: Tools, agent: str, kind: Kind | None, memory_id: UUID, q
             raise UserMistake(
                 f"agent {agent!r} has no {kind or 'memory'} {memory_id}; the ids are those that recall told, or an event named"
             )
-        gone = await kept_outdated.of_episodes(db, agent, [record.episode_id] if record.episode_id else [])
+        gone = await _gone(db, agent, record)
     part = outdated.marked(await _part(tools, agent, record, question), gone) if question and record.detail else ""
     lines = tuple(harmless(outdated.marked(line, gone)) for line in record.lines)
     shown = [f"[{one} {record.memory_id}]", *([f"to the point: {harmless(part)}"] if part else []), *lines]
     return Expanded(one, record.memory_id, record.at, lines, part, fence.recalled(shown))
+
+
+async def _gone(db: Read, agent: str, record: _Record) -> list[Outdated]:
+    """What it says of what was said in an episode, and is no longer so."""
+    if not record.episode_id:
+        return []
+    learned = await kept_outdated.of_episodes(db, agent, [record.episode_id])
+    return [*learned, *await kept_outdated.in_text(db, agent, "\n".join(record.lines))]
 
 
 async def _part(tools: Tools, agent: str, record: _Record, question: str) -> str:

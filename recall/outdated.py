@@ -6,7 +6,8 @@
 The mark stands before the words: a line that is cut for want of room may lose the words, and never the mark alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from store import outdated, spans
@@ -18,25 +19,34 @@ from .sentences import sentences
 from .tools import Tools
 
 MARK = "no longer so"
+SAID = frozenset({"episode", "passage"})
+"""The kinds of memories that keep what was said as it was said."""
 LONGEST_INSTEAD = 200
 """Characters of what is true instead that a mark tells."""
 
 
-async def of(tools: Tools, asked: Asked, chosen: Sequence[Ranked]) -> Mapping[UUID, Sequence[Outdated]]:
-    """By episode, what was said there and is no longer so, of the episodes that these are, or are passages of."""
-    told = {one.found.episode_id for one in chosen if one.found.kind in {"episode", "passage"} and one.found.episode_id}
-    if not told:
-        return {}
+async def of(tools: Tools, asked: Asked, chosen: Sequence[Ranked]) -> "Gone":
+    """What is no longer so of what these episodes, and passages of episodes, say."""
+    said = [one.found for one in chosen if one.found.kind in SAID]
+    if not said:
+        return Gone()
+    episodes = {one.episode_id for one in said if one.episode_id}
     async with tools.database.read([asked.agent]) as db:
-        return by_episode(await outdated.of_episodes(db, asked.agent, told, as_of=asked.as_of))
+        learned = await outdated.of_episodes(db, asked.agent, episodes, as_of=asked.as_of)
+        worded = await outdated.in_text(db, asked.agent, "\n".join(one.text for one in said), as_of=asked.as_of)
+    return Gone(tuple(learned), tuple(worded))
 
 
-def by_episode(found: Iterable[Outdated]) -> Mapping[UUID, Sequence[Outdated]]:
-    """The same, by episode."""
-    grouped: dict[UUID, list[Outdated]] = {}
-    for one in found:
-        grouped.setdefault(one.episode_id, []).append(one)
-    return grouped
+@dataclass(frozen=True)
+class Gone:
+    """What is no longer so: what was `learned` in episodes, and facts that stand somewhere in their own `worded` form."""
+
+    learned: tuple[Outdated, ...] = ()
+    worded: tuple[Outdated, ...] = ()
+
+    def in_episode(self, episode: UUID) -> list[Outdated]:
+        """What is no longer so of what this episode says."""
+        return [*(one for one in self.learned if one.episode_id == episode), *self.worded]
 
 
 def marked(text: str, gone: Sequence[Outdated]) -> str:

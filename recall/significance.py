@@ -71,7 +71,7 @@ def asks_to_remember(said: str, *, phrases: Iterable[str] = ()) -> bool:
     Phrases in letters are whole words; those of scripts without spaces are found anywhere.
     """
     wanted = [text.form(phrase).casefold().strip() for phrase in phrases]
-    lines = [text.form(line).casefold() for line in said.splitlines()]
+    lines = [text.form(line).casefold() for line in dict.fromkeys(said.splitlines())]
     return any(_ASKED.search(line) or any(_is_in(phrase, line) for phrase in wanted) for line in lines)
 
 

@@ -118,8 +118,8 @@ async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked
         text = found.text
         if part := part_of.get(found.key):
             text = f"{text} — {part}"
-        if found.kind in {"episode", "passage"} and found.episode_id:
-            text = outdated.marked(text, gone.get(found.episode_id, ()))
+        if found.kind in outdated.SAID and found.episode_id:
+            text = outdated.marked(text, gone.in_episode(found.episode_id))
         lines.append(
             Line(
                 kind=found.kind,

@@ -1,27 +1,33 @@
-"""What was said in episodes and is no longer so: the facts that were learned there and retired since, and what is true instead.
+"""What was said and is no longer so: facts that were learned in an episode, or stand in a text, and are retired, and what is true instead.
 
-    episode ──its receipts──▶ the events of its facts ──mentions──▶ facts that are not true any more ──superseded by──▶ ... ──▶ the true one
+    episode ──its receipts──▶ the events of its facts ──mentions──┐
+    text ──────────▶ retired facts whose words stand in it ───────┴─▶ facts not true any more ──superseded by──▶ ... ──▶ the true one
 
-By receipts, because they are known by what they are about: no other index leads from an episode to its facts.
+By receipts, because they are known by what they are about: no other index leads from an episode to its facts. By the text, because an
+agent may publish as a fact what is said in a conversation too.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
 
-from . import facts
+from . import facts, spans
 from .database import Read
 from .facts import Fact
 
 
 @dataclass(frozen=True)
 class Outdated:
-    """What was said in an episode, in these words, and is no longer so; `instead` is what is true, None when nobody knows."""
+    """What was said in these words and is no longer so; `instead` is what is true, None when nobody knows.
 
-    episode_id: UUID
+    `episode_id` is the episode it was learned in, None for a fact that was found by its words.
+    """
+
+    episode_id: UUID | None
     wordings: tuple[str, ...]
     instead: str | None
 
@@ -29,10 +35,13 @@ class Outdated:
 _LEARNED = "fact_learned:"
 
 
+def _is_true(of: str, as_of: datetime | None) -> str:
+    return f"{of}.active" if as_of is None else f"coalesce({facts.true_then(of)}, false)"
+
+
 def _retired(as_of: datetime | None) -> str:
     """Which of the facts `s` are not true now, or by the parameter `as_of`."""
-    is_true = "s.active" if as_of is None else facts.true_then("s")
-    return f"NOT coalesce({is_true}, false) AND s.merged_into IS NULL AND s.forgotten_at IS NULL"
+    return f"NOT {_is_true('s', as_of)} AND s.merged_into IS NULL AND s.forgotten_at IS NULL"
 
 
 def _query(as_of: datetime | None) -> str:
@@ -54,7 +63,33 @@ async def of_episodes(db: Read, agent: str, episodes: Collection[UUID], *, as_of
     if not episodes:
         return []
     values = {"agent": agent, "episodes": list(episodes), "learned": _LEARNED, "length": len(_LEARNED) + 1}
-    rows = list(await db.execute(text(_query(as_of)), values | ({"as_of": as_of} if as_of else {})))
+    return await _gone(db, agent, await db.execute(text(_query(as_of)), _at(as_of, values)), as_of)
+
+
+async def in_text(db: Read, agent: str, said: str, *, as_of: datetime | None = None) -> list[Outdated]:
+    """Which of the agent's facts stand in this text in their own words, whatever the case, and are not so now, or were not by `as_of`.
+
+    Words that are somebody else's true fact too are not among them. Every retired fact of the agent is looked at.
+    """
+    if not said:
+        return []
+    query = (
+        "SELECT NULL AS episode_id, s.content, NULL AS quote, s.fact_id FROM heart.facts s"
+        f" WHERE s.agent_id = :agent AND NOT s.active AND {_retired(as_of)}"
+        "  AND length(s.content) >= :few AND strpos(:said, lower(s.content)) > 0 AND NOT EXISTS"
+        f" (SELECT FROM heart.facts o WHERE o.agent_id = s.agent_id AND o.content = s.content AND {_is_true('o', as_of)})"
+        " ORDER BY s.recorded_at, s.fact_id"
+    )
+    values = {"agent": agent, "said": said.lower(), "few": spans.FEW_CHARACTERS}
+    return await _gone(db, agent, await db.execute(text(query), _at(as_of, values)), as_of)
+
+
+def _at(as_of: datetime | None, values: dict[str, object]) -> dict[str, object]:
+    return values | {"as_of": as_of} if as_of else values
+
+
+async def _gone(db: Read, agent: str, said: Iterable[Any], as_of: datetime | None) -> list[Outdated]:
+    rows = list(said)
     known = await facts.onward(db, {(agent, row.fact_id) for row in rows})
     found = []
     for row in rows:

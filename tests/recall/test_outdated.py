@@ -8,13 +8,14 @@ import pytest
 from redis.asyncio import Redis
 
 import workers
+from events import FactLearned
 from nous import fence
 from nous.settings import Settings
 from recall import outdated
 from recall.remembering import Remembered, Tools, expand, remember
 from recall.tokens import counted
 from store.outdated import Outdated
-from tests.factories import NOON
+from tests.factories import NOON, a_fact_learned
 from tests.workers.conftest import Bench, ScriptedEmbedder
 from tests.workers.conftest import Memory as Standing
 from tests.workers.episodes import AGENT, OSLO, TEA, WritingMind, a_fact, closed
@@ -52,6 +53,11 @@ class Lived:
 
     async def asked(self, question: str = "Do I live in Oslo? Only green tea?", **how: object) -> Remembered:
         return await remember(self.tools, AGENT, question, frame="question", **how)  # type: ignore[arg-type]
+
+
+def learned(content: str, *, day: int, subject: str = "Maria") -> FactLearned:
+    at = NOON + day * DAY
+    return a_fact_learned(agent_id=AGENT, content=content, subject=subject, occurred_at=at, provenance="user_stated")
 
 
 @pytest.fixture
@@ -130,6 +136,16 @@ async def test_the_record_in_full_marks_it_too(lived: Lived) -> None:
     assert f"said: User: {MARKED}" in full.lines
     (passage,) = [one for one in (await lived.asked(kinds=["passage"])).memories if OSLO in one.text]
     assert f"said: User: {MARKED}" in (await expand(lived.tools, AGENT, "passage", passage.memory_id)).lines
+
+
+async def test_what_the_agent_published_itself_is_marked_where_it_was_said(lived: Lived, mind: WritingMind) -> None:
+    mind.facts = []
+    episode = await lived.talk(f"User: {OSLO_FACT.lower()} {TEA}", day=1)
+    await lived.standing.learn(learned(OSLO_FACT, day=1), learned(BERGEN_FACT, day=2), one_by_one=True)
+    mark = f"(no longer so; since then: {BERGEN_FACT}) {OSLO_FACT.lower()} {TEA}"
+    assert mark in (await lived.asked()).text
+    assert any(mark in line for line in (await expand(lived.tools, AGENT, "episode", episode)).lines)
+    assert outdated.MARK not in (await lived.asked(as_of=NOON + DAY + DAY / 2)).text
 
 
 # ── the mark ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
