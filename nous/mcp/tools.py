@@ -130,9 +130,9 @@ async def expand(service: Service, agent: str, wanted: Part) -> str:
 async def record_decision(service: Service, agent: str, chosen: Decision) -> str:
     """Keep a decision when you have chosen between alternatives: what, why, and what else could have been chosen.
 
-    Not for reports of progress: what was done is no decision.
+    Not for reports of progress: what was done is no decision. Told again in the same words on the same day, it is the same decision.
     """
-    decision_id = ids.new()
+    decision_id = ids.derived("decision", agent, f"{clock.now():%Y-%m-%d}", chosen.model_dump_json())
     await _published(service, agent, DecisionRecorded, chosen, decision_id=str(decision_id))
     return f"Taken as decision {decision_id}; it can be recalled within moments."
 

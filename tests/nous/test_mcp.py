@@ -122,6 +122,19 @@ async def test_the_same_fact_said_again_is_heard_again_and_does_not_stay_retired
     assert fact.confirmation_count == 1
 
 
+async def test_the_same_decision_told_again_is_one_and_another_is_another(mine: Connect, hands: Hands, kit: Kit) -> None:
+    async with mine() as client:
+        first, again, other = [
+            await said(client, "record_decision", description="Buy tea for the office", reasons=[reason])
+            for reason in ("we ran out", "we ran out", "they like it")
+        ]
+        await hands.settle(STREAMS)
+    assert first == again != other
+    async with kit.database.read([MINE]) as db:
+        kept = await decisions.listed(db, agent=MINE)
+    assert sorted(one.reasons for one in kept) == [("they like it",), ("we ran out",)]
+
+
 async def test_several_calls_at_once_are_each_answered(env: dict[str, str], database: Database) -> None:
     await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea"))
     async with over_stdio(env, agent=MINE) as client:
