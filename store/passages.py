@@ -92,16 +92,16 @@ async def by_key(db: Read, keys: Collection[Key]) -> Mapping[Key, Passage]:
     return {(one.agent_id, one.passage_id): one for one in map(_passage, rows) if one.content}
 
 
-async def within(db: Read, agent: str, first: UUID, last: UUID, *, limit: int) -> list[UUID]:
-    """The ids, between these two, of an agent's passages that say something."""
+async def within(db: Read, first: UUID, last: UUID, *, agent: str | None, limit: int) -> list[Key]:
+    """The keys, with ids between these two, of passages that say something; of one agent, or of all."""
     rows = await db.execute(
         text(
-            "SELECT passage_id FROM heart.passages WHERE agent_id = :agent AND passage_id BETWEEN :first AND :last AND content <> ''"
-            " ORDER BY passage_id LIMIT :limit"
+            "SELECT agent_id, passage_id FROM heart.passages WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
+            " AND passage_id BETWEEN :first AND :last AND content <> '' ORDER BY passage_id LIMIT :limit"
         ),
         {"agent": agent, "first": first, "last": last, "limit": limit},
     )
-    return list(rows.scalars())
+    return [(one.agent_id, one.passage_id) for one in rows]
 
 
 async def of_episode(db: Read, agent: str, episode: UUID) -> list[Passage]:

@@ -17,11 +17,12 @@ from events.wire import mended
 from nous import clock, ids, people
 from nous.errors import UserMistake
 from nous.forgetting import fact as forgetting
-from nous.stories.ids_meant import Meant, NothingMeant, fact_meant
+from nous.stories.ids_meant import Meant, NotAnId, NothingMeant, SeveralMeant, fact_meant
 from store import embedders, facts
 from store.database import Read
 
 from . import shapes, telling
+from .paths import MemoryId
 from .problems import Problem, nothing
 from .shapes import Given, Taken
 from .who import Agent, TheService
@@ -62,7 +63,7 @@ class Forgotten(Given):
 
 
 @router.post("/v1/facts/{fact_id}/restore", response_model=Restored)
-async def restore(fact_id: UUID, why: Restore, agent: Agent, service: TheService) -> Restored:
+async def restore(fact_id: MemoryId, why: Restore, agent: Agent, service: TheService) -> Restored:
     """Let a fact that was retired be true again, beside the one that retired it. No mind is asked about these two again."""
     async with service.database.read([agent]) as db:
         meant = await _meant(db, agent, fact_id)
@@ -95,7 +96,7 @@ async def restore(fact_id: UUID, why: Restore, agent: Agent, service: TheService
 
 
 @router.post("/v1/facts/{fact_id}/forget", response_model=Forgotten)
-async def forget(fact_id: UUID, why: Forget, agent: Agent, service: TheService) -> Forgotten:
+async def forget(fact_id: MemoryId, why: Forget, agent: Agent, service: TheService) -> Forgotten:
     """Erase a fact with all that it comes from and that comes from it. It does not come back. Said again, it finishes what was begun.
 
     It takes as long as workers take to be through with its events; a client that leaves meanwhile does not stop it.
@@ -129,11 +130,13 @@ def _told(done: forgetting.Forgotten) -> Forgotten:
     return Forgotten(is_done=True, is_whole=is_whole, fact_ids=tuple(done.fact_ids), report=shapes.plain(done.as_data()))
 
 
-async def _meant(db: Read, agent: str, fact_id: UUID) -> Meant:
-    """The fact of this id. Raises Problem 404."""
+async def _meant(db: Read, agent: str, written: str) -> Meant:
+    """The fact of this id. Raises Problem 404 and 409; NotAnId."""
     try:
-        return await fact_meant(db, str(fact_id), agent=agent)
+        return await fact_meant(db, written, agent=agent)
+    except NotAnId:
+        raise
     except NothingMeant:
         raise nothing("fact") from None
-    except UserMistake as several:
+    except SeveralMeant as several:
         raise Problem(409, str(several)) from None

@@ -5,8 +5,10 @@
 A server hands on a path with every escape undone, where `a/turns/b` could be two ids as well as one; what it was sent is beside it.
 """
 
+from typing import Annotated
 from urllib.parse import unquote
 
+from fastapi import Path
 from pydantic import BeforeValidator
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -25,6 +27,12 @@ class Parted:
 
 WHOLE = BeforeValidator(unquote)
 """Of an id taken out of such a path: the id as it is."""
+
+MemoryId = Annotated[
+    str,
+    WHOLE,
+    Path(max_length=100, description="Its id, or as recall tells it (f-5b0f0d3e), or the beginning of it that no other memory has."),
+]
 
 
 def _in_parts(sent: bytes) -> str:

@@ -445,12 +445,16 @@ def explain(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="KIND|ID", help="fact, episode, decision, procedure, censor or event; looked for when absent.", show_default=False
+            metavar="KIND|ID",
+            help="fact, episode, decision, procedure, passage, censor or event; looked for when absent.",
+            show_default=False,
         ),
     ],
     id_: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.", show_default=False),
+        typer.Argument(
+            metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it.", show_default=False
+        ),
     ] = None,
     agent: Agent = None,
     is_json: Json = False,
@@ -660,7 +664,9 @@ def import_(
 # ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 Because = Annotated[str, typer.Option("--because", help="Why; it is kept.", show_default=False)]
-FactId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or an id it was published under, or the beginning of one.")]
+FactId = Annotated[
+    str, typer.Argument(metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it: f-5b0f0d3e.")
+]
 
 fact = typer.Typer(help="Restore what was retired, split what was merged, forget: it holds for ever.", no_args_is_help=True)
 app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
@@ -747,7 +753,7 @@ def agent_forget(
         raise typer.Exit(INCOMPLETE)
 
 
-EpisodeId = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.", show_default=False)]
+EpisodeId = Annotated[str, typer.Argument(metavar="ID", help="Its id, the beginning of it, or as recall tells it.", show_default=False)]
 
 episode = typer.Typer(help="Show an episode whole, restore one put aside as noise, read what no mind has read.", no_args_is_help=True)
 app.add_typer(episode, name="episode", rich_help_panel=DECIDE)

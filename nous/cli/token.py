@@ -59,7 +59,7 @@ async def list_tokens(settings: Settings, *, agent: str | None, is_json: bool) -
 
 async def revoke(settings: Settings, written: str, *, agent: str | None, is_json: bool) -> None:
     """End a token; what is asked with it from now on is refused."""
-    span = ids_meant.spanned(written)
+    span = ids_meant.spanned(written, "token")
     async with place.database(settings) as database:
         async with database.overview() as db:
             found: dict[tuple[str, UUID], Token] = {

@@ -5,7 +5,6 @@
                                                                      └─ what went wrong ─▶ a tool error: a sentence, and what to do
 
 tools    learn_fact, recall, expand, record_decision, why: what each takes, and what it answers
-meant    which memory an id means, written as recall tells it
 telling  how a memory came to be so, in lines
 server   the protocol: tools listed and called, errors told
 stdio    one client on standard input and output

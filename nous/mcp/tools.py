@@ -23,11 +23,12 @@ from nous.api.service import Service
 from nous.api.shapes import Budget, Context, Frame, Taken, When
 from nous.errors import UserMistake
 from nous.stories import kinds
+from nous.stories.memory_meant import memory_meant
 from recall.plans import MOST_TOKENS
 from recall.remembering import expand as full_record
 from store import censors
 
-from . import meant, pages, telling
+from . import pages, telling
 
 T = TypeVar("T", bound=BaseModel)
 LONGEST = 8_000  # characters, as of an event's content
@@ -143,7 +144,7 @@ async def why(service: Service, agent: str, wanted: Memory) -> str:
     Who said it and when, what it was compared with, what retired it or was retired by it, and who decided that.
     """
     one = await _meant(service, agent, wanted.id)
-    kept = await memories.get(one, agent, service)
+    kept = await memories.get(str(one), agent, service)
     kind, one = kept.kind, kept.id
     if kind == "passage":  # its story is that of its episode
         kind, one = "episode", UUID(kept.record["episode_id"])
@@ -184,7 +185,7 @@ TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in _ALL}
 
 async def _meant(service: Service, agent: str, written: str) -> UUID:
     async with service.database.read([agent]) as db:
-        return await meant.meant(db, agent, written)
+        return await memory_meant(db, agent, written)
 
 
 async def _nothing_behind(service: Service, agent: str, one: UUID) -> Exception:

@@ -18,6 +18,7 @@ from store.decisions import Decision
 from store.episodes import Episode, How
 from store.facts import Fact
 from store.mentions import Mention
+from store.passages import Passage
 from store.receipts import Receipt
 from store.sessions import Session
 from store.writings import Put
@@ -83,6 +84,13 @@ class Story:
             "decisions": [_link_as_data(one, how) for one, how in self.linked],
             "story": [one.as_data() for one in self.moments],
         }
+
+
+async def told_of_passage(db: Read, passage: Passage) -> Story:
+    """The story of the episode a passage is of: it has none of its own; needs an overview."""
+    found = await episodes.get(db, passage.agent_id, passage.episode_id)
+    assert found is not None  # noqa: S101 - a passage refers to its episode
+    return await told(db, found)
 
 
 async def told(db: Read, episode: Episode) -> Story:

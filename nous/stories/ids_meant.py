@@ -1,4 +1,7 @@
-"""Which ids a person means by the beginning of one, and which thing, or which fact, they mean by an id."""
+"""Which ids are meant by the beginning of one or by a handle, as recall tells them, and which thing, or which fact, by an id.
+
+5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10   5b0f0d3e   f-5b0f0d3e   [f-5b0f0d3e]
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -9,12 +12,14 @@ from uuid import UUID
 from events import FactLearned
 from nous.called import command
 from nous.errors import UserMistake
-from store import censors, decisions, episodes, facts, mentions, procedures, receipts
+from recall import handles
+from store import censors, decisions, episodes, facts, mentions, passages, procedures, receipts
 from store.censors import Censor
 from store.database import Read
 from store.decisions import Decision
 from store.episodes import Episode
 from store.facts import Fact, Key
+from store.passages import Passage
 from store.procedures import Procedure
 from store.receipts import Receipt
 
@@ -22,6 +27,7 @@ from . import evidence, words
 
 SHORTEST = 6
 MOST = 20  # facts looked at, of all that an id or its beginning fits
+LONGEST = 80  # characters shown of what is no id
 _HEX = re.compile("[0-9a-f]{1,32}")
 
 T = TypeVar("T")
@@ -29,6 +35,14 @@ T = TypeVar("T")
 
 class NothingMeant(UserMistake):
     """Nothing has the id that was written."""
+
+
+class NotAnId(NothingMeant):
+    """What was written cannot be the id of anything."""
+
+
+class SeveralMeant(UserMistake):
+    """What was written fits several."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +56,26 @@ class Span:
         return self.first <= one <= self.last
 
 
-def spanned(written: str) -> Span:
-    """All ids that begin as `written` does. Raises UserMistake for what is no id, or too short to mean one."""
-    digits = written.strip().lower().replace("-", "")
+def bare(written: str) -> str:
+    """An id without the brackets and the spaces it is told in."""
+    return written.strip().removeprefix("[").removesuffix("]").strip()
+
+
+def spanned(written: str, noun: str) -> Span:
+    """All ids that begin as `written` does, of things called so. Raises NotAnId, and NothingMeant for the handle of another kind."""
+    if named := handles.read(written):
+        kind, digits = named
+        if kind != noun:
+            raise NothingMeant(f"{written.strip()!r} is the id of {words.a(kind)}, not of {words.a(noun)}")
+    else:
+        digits = bare(written).lower().replace("-", "")
     if not _HEX.fullmatch(digits):
-        raise NothingMeant(f"{written!r} is not an id; write a UUID, or its first {SHORTEST} characters or more")
+        raise NotAnId(
+            f"{written.strip()[:LONGEST]!r} is not an id; write a UUID, its first {SHORTEST} characters or more, or it as recall tells it,"
+            " such as f-5b0f0d3e"
+        )
     if len(digits) < SHORTEST:
-        raise NothingMeant(f"{written!r} is too short to mean one id; write {SHORTEST} characters or more")
+        raise NotAnId(f"{written!r} is too short to mean one id; write {SHORTEST} characters or more")
     return Span(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f")))
 
 
@@ -62,22 +89,22 @@ class Meant:
 
 
 async def fact_meant(db: Read, written: str, *, agent: str | None) -> Meant:
-    """The fact a person means by an id it was published under, by its own, or by the beginning of either. Raises UserMistake.
+    """The fact meant by an id it was published under, by its own, by the beginning of either, or by its handle. Raises UserMistake.
 
     One id stands for several facts of an agent when it was published again after the first had stopped being true: it means the fact
     that bears it, or else the one claimed last.
     """
-    span = spanned(written)
+    span = spanned(written, "fact")
     found = await mentions.within(db, span.first, span.last, agent=agent, limit=MOST)
     found = found or await facts.within(db, span.first, span.last, agent=agent, limit=MOST)
     if not found:
         raise NothingMeant(await _why_none(db, written, agent))
     rows, survivors, said = await facts.by_key(db, found), await facts.survivors(db, found), await _ids(db, found, span)
     meant = sorted({fact.key for fact in survivors.values()})
-    if len(meant) > 1 and len(said) > 1:
+    if len(meant) > 1 and len(said or meant) > 1:
         which = words.listed(f"{fact} of {whose!r}" for whose, fact in meant[:5])
         ids = {one for _, one in said} or {one for _, one in meant}
-        raise UserMistake(f"{written!r} fits several facts, {which}; {way_out(ids, {whose for whose, _ in meant})}")
+        raise SeveralMeant(f"{written!r} fits several facts, {which}; {way_out(ids, {whose for whose, _ in meant})}")
     key = max(found, key=lambda one: (rows[one].forgotten_at is None, one[1] in span, rows[one].claimed_at, rows[one].claimed_by))
     return Meant(rows[key], survivors[key], frozenset(one for whose, one in said if whose == key[0]))
 
@@ -113,7 +140,7 @@ async def _ids(db: Read, found: Collection[Key], span: Span) -> set[Key]:
 
 async def episode_meant(db: Read, written: str, *, agent: str | None) -> Episode:
     """The episode a person means by an id or the beginning of one. Raises UserMistake."""
-    span = spanned(written)
+    span = spanned(written, "episode")
     found = await episodes.within(db, span.first, span.last, agent=agent, limit=MOST)
     keyed = {(one.agent_id, one.episode_id): one for one in found}
     return the_one(keyed, written, noun="episode", agent=agent, shown_by="episodes --all")
@@ -121,7 +148,7 @@ async def episode_meant(db: Read, written: str, *, agent: str | None) -> Episode
 
 async def decision_meant(db: Read, written: str, *, agent: str | None) -> Decision:
     """The decision a person means by an id or the beginning of one. Raises UserMistake."""
-    span = spanned(written)
+    span = spanned(written, "decision")
     found = await decisions.within(db, span.first, span.last, agent=agent, limit=MOST)
     keyed = {(one.agent_id, one.decision_id): one for one in found}
     return the_one(keyed, written, noun="decision", agent=agent, shown_by="decisions")
@@ -129,7 +156,7 @@ async def decision_meant(db: Read, written: str, *, agent: str | None) -> Decisi
 
 async def procedure_meant(db: Read, written: str, *, agent: str | None) -> Procedure:
     """The procedure a person means by an id or the beginning of one. Raises UserMistake."""
-    span = spanned(written)
+    span = spanned(written, "procedure")
     found = await procedures.within(db, span.first, span.last, agent=agent, limit=MOST)
     keyed = {(one.agent_id, one.procedure_id): one for one in found}
     return the_one(keyed, written, noun="procedure", agent=agent, shown_by="procedures")
@@ -137,9 +164,16 @@ async def procedure_meant(db: Read, written: str, *, agent: str | None) -> Proce
 
 async def censor_meant(db: Read, written: str, *, agent: str | None) -> Censor:
     """The censor a person means by an id or the beginning of one. Raises UserMistake."""
-    span = spanned(written)
+    span = spanned(written, "censor")
     keyed = {(one.agent_id, one.censor_id): one for one in await censors.listed(db, agent=agent) if one.censor_id in span}
     return the_one(keyed, written, noun="censor", agent=agent, shown_by="censor list")
+
+
+async def passage_meant(db: Read, written: str, *, agent: str | None) -> Passage:
+    """The passage meant by an id or the beginning of one. Raises UserMistake."""
+    span = spanned(written, "passage")
+    keys = await passages.within(db, span.first, span.last, agent=agent, limit=MOST)
+    return the_one(await passages.by_key(db, keys), written, noun="passage", agent=agent, shown_by="episodes")
 
 
 def the_one(found: Mapping[Key, T], written: str, *, noun: str, agent: str | None, shown_by: str) -> T:
@@ -150,7 +184,7 @@ def the_one(found: Mapping[Key, T], written: str, *, noun: str, agent: str | Non
     if len(found) > 1:
         which = words.listed(f"{one} of {whose!r}" for whose, one in list(found)[:5])
         clearer = way_out({one for _, one in found}, {whose for whose, _ in found})
-        raise UserMistake(f"{written!r} fits several {noun}s, {which}; {clearer}")
+        raise SeveralMeant(f"{written!r} fits several {noun}s, {which}; {clearer}")
     return next(iter(found.values()))
 
 

@@ -11,8 +11,8 @@ from store import sessions
 from store.database import Read
 
 from . import censor, decision, episode, event, fact, procedure
-from .ids_meant import NothingMeant, censor_meant, decision_meant, episode_meant, fact_meant, procedure_meant
-from .words import listed
+from .ids_meant import NothingMeant, censor_meant, decision_meant, episode_meant, fact_meant, passage_meant, procedure_meant
+from .words import a, listed
 
 Story = fact.Story | episode.Story | decision.Story | procedure.Story | censor.Story | event.Story
 
@@ -30,6 +30,7 @@ KINDS = {
     "episode": Kind(episode_meant, episode.told),
     "decision": Kind(decision_meant, decision.told),
     "procedure": Kind(procedure_meant, procedure.told),
+    "passage": Kind(passage_meant, episode.told_of_passage),
     "censor": Kind(censor_meant, censor.told),
     "event": Kind(event.meant, event.told),
 }
@@ -53,7 +54,7 @@ async def any_story_of(db: Read, written: str, *, agent: str | None) -> Story:
     if not found:
         raise NothingMeant(await _is_session(db, written, agent) or _nothing(written, agent))
     if len(found) > 1:
-        which = listed(f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in found)
+        which = listed(map(a, found))
         raise UserMistake(f"{written!r} fits {which}; say which is meant, as in: {command()} explain {next(iter(found))} {written}")
     ((name, thing),) = found.items()
     if isinstance(thing, UserMistake):
@@ -77,6 +78,6 @@ def _nothing(written: str, agent: str | None) -> str:
     whose = f" of agent {agent!r}" if agent else ""
     return (
         f"{written!r} is the id of no {', '.join(most)} or {last}{whose}; write an id, or its first 6 characters or more, as"
-        f" {command()} facts --all, episodes --all, decisions, procedures and censor list show them;"
+        f" recall tells it, or as {command()} facts --all, episodes --all, decisions, procedures and censor list show them;"
         f" a conversation is shown by {command()} session show"
     )

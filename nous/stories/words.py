@@ -49,6 +49,11 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def a(noun: str) -> str:
+    """`a fact`, `an episode`."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def plural(count: int, noun: str) -> str:
     """`1 fact`, `2 facts`, `1,000 facts`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

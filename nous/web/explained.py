@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from nous.errors import UserMistake
 from nous.stories import censor, decision, episode, evidence, fact, fact_words, kinds, procedure
 from nous.stories import event as events_story
-from nous.stories.ids_meant import NothingMeant
+from nous.stories.ids_meant import NothingMeant, bare
 from nous.stories.kinds import KINDS, Story
 from nous.stories.lineage import Happening
 from nous.stories.moment import Moment
 from nous.stories.words import line, spoken
+from recall import handles
 from store import parked
 from store.database import Read
 from store.parked import Wanted
@@ -51,6 +52,8 @@ async def find(site: "Site", asked: Asked) -> Elsewhere:
     written = asked.words("q")
     if written is None:
         return Elsewhere("/facts")
+    if handles.read(written):
+        return Elsewhere(f"/explain/{bare(written)}")
     if not _AN_ID.fullmatch(written):
         return Elsewhere(rendering.address("/facts", q=written))
     async with site.database.overview() as db:

@@ -276,7 +276,7 @@ async def test_an_id_that_two_kinds_of_things_have_is_asked_back(nous: Nous) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("abcdef",), "'abcdef' is the id of no fact, episode, decision, procedure, censor or event; write an id"),
+        (("abcdef",), "'abcdef' is the id of no fact, episode, decision, procedure, passage, censor or event; write an id"),
         (("abcdef", "--agent", "b"), "or event of agent 'b'"),
         (("fcat", "abcdef"), "there are no stories of 'fcat' (did you mean fact?)"),
         (("episode", "abcdef"), "there is no episode 'abcdef'; nous episodes --all shows them"),

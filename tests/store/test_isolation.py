@@ -247,7 +247,7 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "facts.saying": lambda db, _: facts.saying(db, "painting", agent="b", inactive=True, limit=9),
     "passages.by_key": lambda db, _: passages.by_key(db, [("b", passages.id_of("b", ONE_ID, 0))]),
     "passages.of_episode": lambda db, _: passages.of_episode(db, "b", ONE_ID),
-    "passages.within": lambda db, _: passages.within(db, "b", UUID(int=0), UUID(int=2**128 - 1), limit=9),
+    "passages.within": lambda db, _: passages.within(db, UUID(int=0), UUID(int=2**128 - 1), agent="b", limit=9),
     "memory_vectors.said": lambda db, _: memory_vectors.said(
         db, [("b", "decision", ONE_ID), ("b", "procedure", ONE_ID), ("b", "passage", passages.id_of("b", ONE_ID, 0))]
     ),
