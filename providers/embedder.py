@@ -42,6 +42,10 @@ class Embedder(Protocol):
     def episode_similarity(self) -> float:
         """Cosine above which two conversations that begin with such words begin alike: the second one opens no episode of its own."""
 
+    @property
+    def least_relevance(self) -> float:
+        """Below it, as ranking counts relevance, a memory hardly bears on a question; 0.0 where nobody measured it."""
+
     async def open(self) -> None:
         """Load or reach the model and try one text; harmless when open already.
 
@@ -90,6 +94,7 @@ class Profile:
     confirm_similarity: float
     check_similarity: float
     episode_similarity: float
+    least_relevance: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.check_similarity <= self.confirm_similarity <= 1:
@@ -109,6 +114,7 @@ class Profiled:
         self.confirm_similarity = profile.confirm_similarity
         self.check_similarity = profile.check_similarity
         self.episode_similarity = profile.episode_similarity
+        self.least_relevance = profile.least_relevance
 
 
 def readable(text: str) -> str:

@@ -40,6 +40,7 @@ class Asked:
     now: datetime
     as_of: datetime | None
     said: Said
+    least_relevance: float
     vector: Vector | None
     doubt: str
 
@@ -77,9 +78,17 @@ async def read(tools: Tools, agent: str, question: str, conversation: Sequence[s
         now=now,
         as_of=as_of,
         said=Said(said, vectors[1:] if vectors else None, tools.embedder.check_similarity),
+        least_relevance=_least_relevance(tools, plan, signals),
         vector=vectors[0] if vectors else None,
         doubt=doubt,
     )
+
+
+def _least_relevance(tools: Tools, plan: Plan, signals: Signals) -> float:
+    """What a memory needs to be told; none where the question names no topic, such as `what do you know about me?`."""
+    if not signals.keywords:
+        return 0.0
+    return tools.embedder.least_relevance if plan.least_relevance is None else plan.least_relevance
 
 
 def _planned(tools: Tools, agent: str, question: str, now: datetime, signals: Signals, wish: Wish) -> Plan:
@@ -88,6 +97,8 @@ def _planned(tools: Tools, agent: str, question: str, now: datetime, signals: Si
         overrides = wish.overrides.over(overrides)
     kinds = None if wish.kinds is None else frozenset(map(_kind, wish.kinds))
     plan = plans.plan(signals, question, now.astimezone(UTC), overrides=overrides, kinds=kinds)
+    if wish.frame is None and wish.otherwise == "question":  # put to memory alone, it begins no work that instructions are for
+        plan = replace(plan, has_instructions=False)
     if wish.budget is None:
         return plan
     if not 0 <= wish.budget <= MOST_TOKENS:

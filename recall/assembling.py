@@ -1,4 +1,4 @@
-"""The context as it is told: sections in a fixed order, each memory on one line with its id, its day and who vouches for it.
+"""The context as it is told: sections in a fixed order, each memory on one line with its id, its day (UTC) and who vouches for it.
 
     Warnings of yours apply ...            the censors that apply, those that stop first
     ## Deciding ...                        the instructions of the frame
@@ -42,7 +42,7 @@ _ANGLES = str.maketrans(dict.fromkeys("<＜﹤‹〈⟨«≺", "(") | dict.fromk
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One memory as it is told; `handle` is its id in the text."""
+    """One memory as it is told; `handle` is its id in the text. What is `of_today` has its time too, so that the newer one can be told."""
 
     kind: Kind
     memory_id: UUID
@@ -52,13 +52,15 @@ class Line:
     at: datetime
     provenance: str
     confidence: float
+    of_today: bool = False
 
     @property
     def around(self) -> str:
         """What stands before its text."""
         trust = _TRUST.get(self.provenance, self.provenance)
         sure = f" {self.confidence:.0%}" if self.kind == "fact" and self.confidence < UNSURE else ""
-        return f"[{self.handle} {self.at:%Y-%m-%d} {trust}{sure}] "
+        when = f"{self.at:%Y-%m-%d %H:%M}" if self.of_today else f"{self.at:%Y-%m-%d}"
+        return f"[{self.handle} {when} {trust}{sure}] "
 
     def __str__(self) -> str:
         return f"{self.around}{self.text}"

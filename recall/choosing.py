@@ -1,11 +1,12 @@
 """Which of what was found may be told: of each kind the best, as many as the plan has, without what was just said.
 
-ranked ─▶ the best of each kind ─▶ said already? its place goes to the next ─▶ chosen, the best first
+ranked ─▶ hardly relevant? ─▶ the best of each kind ─▶ said already? its place goes to the next ─▶ told by its passages? ─▶ chosen
 """
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from nous.terms import terms
 from store import briefs
 from store.search import Kind
 from store.vectors import Vector
@@ -15,7 +16,10 @@ from .ranking import Ranked
 from .tools import Tools
 from .vectors import tried
 
-SAID, LIMIT = "said already", "limit"
+SAID, LIMIT, HARDLY, PASSAGES = "said already", "limit", "hardly relevant", "told by its passages"
+
+IN_ITS_PASSAGES = 0.8
+"""Share of a summary's terms that its passages have too, from which it says nothing more: one that was cut out of them, without a mind."""
 
 ROUNDS = 4
 """How often places that became free are given to the next: after that they stay empty."""
@@ -26,7 +30,7 @@ Gates = dict[tuple[Kind, UUID], str]
 
 async def chosen(tools: Tools, asked: Asked, ranked: Sequence[Ranked]) -> tuple[list[Ranked], Gates]:
     """Those that may be told, the best first, and why the others are not."""
-    gates: Gates = {}
+    ranked, gates = _relevant(asked, ranked)
     kept: dict[Kind, list[Ranked]] = {query.kind: [] for query in asked.plan.queries}
     limits = {query.kind: query.limit for query in asked.plan.queries}
     waiting = {kind: [one for one in ranked if one.found.kind == kind] for kind in kept}
@@ -44,8 +48,37 @@ async def chosen(tools: Tools, asked: Asked, ranked: Sequence[Ranked]) -> tuple[
                 kept[kind].append(one)
     for kind, some in waiting.items():
         gates |= {one.found.key: f"{LIMIT}: {limits[kind]} of its kind are told" for one in some}
+    gates |= (repeated := _in_passages(kept.get("episode", []), kept.get("passage", [])))
     order = {id(one): at for at, one in enumerate(ranked)}
-    return sorted((one for some in kept.values() for one in some), key=lambda one: order[id(one)]), gates
+    best = [one for some in kept.values() for one in some if one.found.key not in repeated]
+    return sorted(best, key=lambda one: order[id(one)]), gates
+
+
+def _relevant(asked: Asked, ranked: Sequence[Ranked]) -> tuple[list[Ranked], Gates]:
+    """Without those that hardly bear on the question. What has no vector is kept, and so is what lies in the time that was named."""
+    least, when = asked.least_relevance, asked.plan.when
+    if not least:
+        return list(ranked), {}
+    hardly = {
+        one.found.key: f"{HARDLY}: {one.relevance:.2f}, and {least:.2f} is the least"
+        for one in ranked
+        if one.relevance < least and one.found.similarity is not None and not (when and when.holds(one.found.at))
+    }
+    return [one for one in ranked if one.found.key not in hardly], hardly
+
+
+def _in_passages(episodes: Sequence[Ranked], passages: Sequence[Ranked]) -> Gates:
+    """The episodes whose summary says nothing that the passages of theirs which are told do not say."""
+    told: dict[UUID | None, set[str]] = {}
+    for one in passages:
+        told.setdefault(one.found.episode_id, set()).update(terms(one.found.text))
+    gates: Gates = {}
+    for one in episodes:
+        own, said = set(terms(one.found.text)), told.get(one.found.memory_id, set())
+        share = len(own & said) / len(own) if own else 0.0
+        if share >= IN_ITS_PASSAGES:
+            gates[one.found.key] = f"{PASSAGES}: they have {share:.0%} of its words"
+    return gates
 
 
 async def _repeats(tools: Tools, asked: Asked, some: Sequence[Ranked]) -> Mapping[tuple[Kind, UUID], str]:

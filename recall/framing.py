@@ -35,6 +35,10 @@ _TOLD_BY: dict[Frame, Phrases] = {
 _OTHERWISE_MEANT = Phrases(languages.NO_PHRASE_IN_THEM)
 _HIER = re.compile(r"(?<!\w)hier(?!\w)", re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？؟।])\s*+|,\s++|[，、]\s*+|[;:]\s++")
+_OPEN_QUESTION = re.compile(
+    r"\b(?:what|where|when|who|whom|how|why)\b[^.!?;:,]*?\b(?:should|shall) (?:i|we)\b(?! (?:use|choose|pick|prefer))", re.IGNORECASE
+)
+"""`What should we have for dinner?` asks for something; `should we take the train?` and `which one should we take?` want a choice made."""
 _OPENERS = Phrases("please|can you|could you|would you|ok|okay|now|then|and|bitte|kannst du|peux-tu|puedes|você pode|puoi|можешь")
 
 
@@ -75,8 +79,9 @@ def framing(heard: str, *, frame: str | None = None, otherwise: Frame = "convers
     if frame is not None:
         return Framing(named(frame), "named by the caller")
     heard = unmistaken(shortened(heard))
+    choosing = _OPEN_QUESTION.sub(" ", heard)
     for told in ("debug", "decision", "creative"):
-        if found := _TOLD_BY[named(told)].first(heard):
+        if found := _TOLD_BY[named(told)].first(choosing if told == "decision" else heard):
             return Framing(named(told), f"says {found[0]!r}")
     if task := _task(heard):
         made_up = _MADE_UP.first(heard)

@@ -72,7 +72,10 @@ _Turns = Annotated[int, Field(ge=0, le=MOST_TURNS)]
 
 
 class Overrides(BaseModel):
-    """What is to be another way for an agent or a call. `limit` is for every kind; `dominant`, `others` and `otherwise` are the spec's."""
+    """What is to be another way for an agent or a call. `limit` is for every kind; `dominant`, `others` and `otherwise` are the spec's.
+
+    `least_relevance` is the embedder's own when absent; 0 tells the best there are, however little they bear on the question.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -86,6 +89,7 @@ class Overrides(BaseModel):
     skip: frozenset[Kind] = frozenset()
     leaves_out_what_was_said: bool = True
     has_instructions: bool = True
+    least_relevance: Annotated[float, Field(ge=0, le=10)] | None = None
 
     def over(self, other: "Overrides") -> "Overrides":
         """The other, and where this one says something, this one."""
@@ -119,6 +123,7 @@ class Plan:
     when: Span | None = None
     leaves_out_what_was_said: bool = True
     has_instructions: bool = True
+    least_relevance: float | None = None
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -159,6 +164,7 @@ def plan(
         when=dates.span(question, now) if frame in DATED and not is_greeting else None,
         leaves_out_what_was_said=other.leaves_out_what_was_said,
         has_instructions=other.has_instructions and not is_greeting,
+        least_relevance=other.least_relevance,
     )
 
 

@@ -17,7 +17,7 @@ from uuid import UUID
 from store.search import Kind
 
 from .asking import Wish, read
-from .choosing import LIMIT, chosen
+from .choosing import HARDLY, LIMIT, chosen
 from .expanding import Expanded, expand
 from .explaining import explained
 from .framing import Frame
@@ -35,8 +35,8 @@ __all__ = ["Expanded", "Match", "Overrides", "Remembered", "Served", "Tools", "W
 class Remembered:
     """What an agent gets back: the text, the memories in it in their order, and all censors that apply, whether or not there was room.
 
-    `left_out` was found within the plan's limits as well, and is not told: said already, or no room. `tokens` is what the text is charged
-    (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for.
+    `left_out` was found within the plan's limits as well, and is not told: said already, told by its passages, or no room. `tokens` is
+    what the text is charged (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for.
     """
 
     text: str
@@ -68,7 +68,8 @@ async def remember(
     """What `agent` remembers that bears on this turn, as a text of at most `budget` tokens, the frame's own if absent.
 
     `conversation` is what was said before, utterance by utterance, the last one last; `frame` is told by the words if absent, and is
-    `otherwise` where they tell none: "question" for what is one whatever its words, as a search for `Maria coffee` is. With `as_of` (aware)
+    `otherwise` where they tell none: "question" for what is put to memory alone, as a search for `Maria coffee` is, and then a frame's
+    instructions are told only if it is named. With `as_of` (aware)
     what was true then is told.
     `kinds` are the only ones wanted, and an empty one wants nothing; `overrides` go over what NOUS_RECALL_PLANS says of the agent.
     Raises UserMistake for what cannot be meant, Misconfigured, Outage of Postgres (the embedder's is no error here) and Contended.
@@ -84,7 +85,7 @@ async def remember(
         frame=asked.plan.frame,
         tokens=told.tokens,
         memories=told.memories,
-        left_out=tuple(key for key, why in (gates | told.left_out).items() if not why.startswith(LIMIT)),
+        left_out=tuple(key for key, why in (gates | told.left_out).items() if not why.startswith((LIMIT, HARDLY))),
         censors=seen.censors,
         is_blocked=any(match.is_blocking for match in seen.censors),
         degraded="; ".join(filter(None, (asked.doubt, seen.doubt))) or None,

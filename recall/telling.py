@@ -6,7 +6,7 @@ chosen ─▶ lines, with the part that is to the point ─▶ fitted ─▶ ass
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from nous.settings import Settings
@@ -23,6 +23,9 @@ from .matching import Match
 from .plans import SECTION_OF, Section
 from .ranking import Ranked
 from .tools import Tools
+
+TODAY = timedelta(days=1)
+"""What is younger is told with its time: of two claims of one day the newer one must be seen."""
 
 INSTRUCTIONS_SHARE = 3
 """The instructions of a frame may take a third of the budget; where they would take more, they are left out."""
@@ -130,6 +133,7 @@ async def _lines(tools: Tools, asked: Asked, seen: Seen, chosen: Sequence[Ranked
                 at=found.at,
                 provenance=found.provenance,
                 confidence=found.confidence,
+                of_today=timedelta(0) <= asked.now - found.at < TODAY,
             )
         )
     return lines

@@ -37,6 +37,7 @@ class RecordedEmbedder:
         self.confirm_similarity = real.confirm_similarity
         self.check_similarity = real.check_similarity
         self.episode_similarity = real.episode_similarity
+        self.least_relevance = real.least_relevance
         self._live = live
         self._table = table
         self._agent = agent

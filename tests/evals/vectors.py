@@ -48,6 +48,7 @@ class Known(Profiled):
                 confirm_similarity=chosen.confirm_similarity,
                 check_similarity=chosen.check_similarity,
                 episode_similarity=chosen.episode_similarity,
+                least_relevance=chosen.least_relevance,
             )
         )
         self._lookup = lookup

@@ -12,6 +12,7 @@ from nous.errors import Misconfigured, Outage, UserMistake
 from recall.plans import Overrides
 from recall.remembering import Weights, remember
 from recall.tokens import counted
+from store import passages
 from tests.factories import NOON
 from tests.recall.conftest import Memory
 from tests.workers.conftest import ScriptedEmbedder
@@ -139,6 +140,76 @@ async def test_every_factor_of_a_score_is_explained_and_makes_it(known: Memory) 
 async def test_who_asks_in_the_very_words_of_a_fact_gets_it(known: Memory) -> None:
     got = await known.asked("Maria takes her coffee black", conversation=["I like tea."])
     assert "Maria takes her coffee black" in [one.text for one in got.memories]
+
+
+async def test_what_hardly_bears_on_the_question_is_not_told_and_says_so(memory: Memory, embedder: ScriptedEmbedder) -> None:
+    embedder.least_relevance = 0.25
+    asked = "What is the capital of Mongolia?"
+    near, far = "The seat of the Khan", "Tove speaks Greek"
+    embedder.alike(asked, near, 0.4)
+    for content in (near, far):
+        await memory.fact(content)
+    got = await memory.asked(asked, explain=True)
+    assert [one.text for one in got.memories] == [near]
+    assert got.explained is not None
+    assert "hardly relevant: " in next(one["ended"] for one in got.explained["candidates"] if one["text"] == far)
+    assert got.left_out == ()
+    everything = await memory.asked(asked, overrides=Overrides(least_relevance=0))
+    assert {one.text for one in everything.memories} == {near, far}
+
+
+@pytest.mark.parametrize("asked", ["What do you know about me?", "What was it in March 2026?"])
+async def test_a_question_without_a_topic_or_of_a_time_is_told_the_best_there_are(
+    memory: Memory, embedder: ScriptedEmbedder, asked: str
+) -> None:
+    embedder.least_relevance = 0.9
+    await memory.fact("Tove speaks Greek")
+    assert [one.text for one in (await memory.asked(asked, frame="question")).memories] == ["Tove speaks Greek"]
+
+
+async def test_by_words_alone_nothing_is_hardly_relevant(
+    memory: Memory, embedder: ScriptedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder.least_relevance = 5.0
+    await memory.fact("Tove speaks Greek")
+
+    async def embed(texts: object) -> object:
+        raise Outage("the embedder", "connection refused")
+
+    monkeypatch.setattr(embedder, "embed", embed)
+    assert len((await memory.asked("Who speaks Greek?")).memories) == 1
+
+
+async def test_a_summary_that_says_only_what_its_passages_say_is_not_told_beside_them(memory: Memory) -> None:
+    said = "user: Which port does my Postgres use? assistant: 5433."
+    cut = await memory.episode("Which port does my Postgres use?")
+    written = await memory.episode("They settled where the database of Mara listens, and why")
+    async with memory.database.write([memory.agent]) as db:
+        for episode in (cut, written):
+            await passages.put(db, memory.agent, episode.episode_id, [(said, NOON)])
+    got = await memory.asked("Which port does my Postgres use? Where does the database listen?", explain=True)
+    assert {one.memory_id for one in got.memories if one.kind == "episode"} == {written.episode_id}
+    assert got.explained is not None
+    assert "told by its passages: " in next(one["ended"] for one in got.explained["candidates"] if one["id"] == str(cut.episode_id))
+
+
+async def test_what_is_of_today_is_told_with_its_time(memory: Memory) -> None:
+    await memory.fact("Mara lives in Oslo", valid_from=NOON - timedelta(hours=2))
+    await memory.fact("Mara lives in Bergen", valid_from=NOON - timedelta(days=2))
+    with clock.held(NOON):
+        told = (await memory.asked("Where does Mara live?")).text
+    assert f"{NOON - timedelta(hours=2):%Y-%m-%d %H:%M} assistant] Mara lives in Oslo" in told
+    assert f"{NOON - timedelta(days=2):%Y-%m-%d} assistant] Mara lives in Bergen" in told
+
+
+async def test_instructions_of_a_frame_are_for_turns_and_not_for_a_question_to_memory(known: Memory) -> None:
+    asked = "Should we buy coffee for Maria or tea?"
+    turn, searched, named = [
+        (await known.asked(asked, **how)).text for how in ({}, {"otherwise": "question"}, {"otherwise": "question", "frame": "decision"})
+    ]
+    assert turn == named
+    assert "Deciding" in turn
+    assert "Deciding" not in searched
 
 
 async def test_more_than_the_plan_wants_are_found_and_the_limit_says_so(memory: Memory) -> None:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from recall.using import compared
+from recall.using import compared, not_understood
 from store.served import Line, Named, Serving
 
 TEA, DESK = UUID("5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10"), UUID("6c1f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10")
@@ -41,7 +41,9 @@ def test_a_long_answer_that_says_it_in_one_sentence_drew_on_it() -> None:
     assert drew_on(f"{long} She drinks green tea in the morning.") == [(TEA, "overlap")]
 
 
-@pytest.mark.parametrize("cited", ["f-5b0f0d3e", " F-5B0F0D3E ", str(TEA), TEA.hex])
+@pytest.mark.parametrize(
+    "cited", ["f-5b0f0d3e", " F-5B0F0D3E ", "[f-5b0f0d3e]", "f-5b0f0d", "5b0f0d3e", "5b0f0d3e-7a0e", str(TEA), TEA.hex]
+)
 def test_what_is_cited_beside_the_answer_counts_however_it_is_written(cited: str) -> None:
     assert drew_on("No idea.", cited) == [(TEA, "cited")]
 
@@ -83,3 +85,9 @@ def test_what_says_no_more_than_the_question_is_not_judged_by_words_it_cannot_ad
 def test_all_that_was_told_is_compared_and_an_answer_without_words_with_nothing() -> None:
     assert [one.id for one in compared(TOLD, LINES, "No idea.").compared] == [TEA, DESK]
     assert compared(TOLD, LINES, " \n").compared == ()
+
+
+def test_what_is_cited_and_names_nothing_that_was_told_is_not_understood() -> None:
+    answer, cited = f"See f-5b0f0d3e, [f-aaaaaaaa] and {UUID(int=7)}, an order number.", ["d-6c1f0d", "f-6c1f0d3e", str(UUID(int=9)), ""]
+    assert not_understood(TOLD.memories, answer, cited=cited) == ("f-aaaaaaaa", "f-6c1f0d3e", str(UUID(int=9)), "")
+    assert not_understood((), "See [f-5b0f0d3e].") == ("f-5b0f0d3e",)
