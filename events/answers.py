@@ -84,6 +84,7 @@ class Result(Answer):
     turn_count: int
     episode_id: UUID | None
     referenced: tuple[Reference, ...]
+    unknown_citations: tuple[str, ...] = ()
 
 
 class Closed(Answer):

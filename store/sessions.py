@@ -95,6 +95,18 @@ async def latest(db: Read, agent: str, session_id: str) -> Session | None:
     return _session(row) if row else None
 
 
+async def has_begun(db: Read, agent: str, session_id: str, turn_id: str) -> bool:
+    """Whether a user said something under this turn_id in a session of this id, open or ended."""
+    rows = await db.execute(
+        text(
+            "SELECT 1 FROM heart.sessions s JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
+            " WHERE s.agent_id = :agent AND s.session_id = :session AND t.turn_id = :turn AND t.speaker = 'user' LIMIT 1"
+        ),
+        {"agent": agent, "session": session_id, "turn": turn_id},
+    )
+    return rows.one_or_none() is not None
+
+
 async def agents(db: Read, session_id: str, *, agent: str | None) -> list[str]:
     """Whose sessions are called so, or whether this agent's are; needs an overview."""
     rows = await db.execute(

@@ -27,12 +27,14 @@ from store.served import Serving
 from store.sessions import Session
 
 from . import paths, shapes, telling
-from .problems import nothing
+from .problems import Problem, nothing
 from .service import Service
 from .shapes import Budget, Context, Frame, Given, Taken, When, Words
 from .who import Agent, TheService
 
 router = APIRouter(tags=["sessions"])
+
+BEGINS = "POST /v1/sessions/{session_id}/turns begins one, and its answer names it in `turn`"
 
 SessionId = Annotated[str, paths.WHOLE, Path(description="The conversation, by your own id.", max_length=reported.ID_CHARACTERS)]
 TurnId = Annotated[str, paths.WHOLE, Path(description="The turn, as `turn` of its beginning named it.", max_length=reported.ID_CHARACTERS)]
@@ -92,6 +94,7 @@ class Ended(Given):
     turn_count: int
     episode_id: UUID | None
     referenced: tuple[Reference, ...] = Field(description="What the answer drew on, of what the turn was told.")
+    unknown_citations: tuple[str, ...] = Field(description="Handles and ids that were cited, and name nothing this turn was told.")
 
 
 class End(Taken):
@@ -130,9 +133,14 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheSer
 
 @router.post("/v1/sessions/{session_id}/turns/{turn}/result", response_model=Ended)
 async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent, service: TheService) -> Ended:
-    """A turn has ended: keep what was answered, and count what it drew on, of what the turn was told."""
+    """A turn has ended: keep what was answered, and count what it drew on, of what the turn was told. Harmless to say again.
+
+    404 for a turn that nobody began. One that began before its session ended, as after a long silence, is answered all the same.
+    """
     reported.require_ids(agent, session_id, turn)
     async with service.database.read([agent]) as db:
+        if not await kept.has_begun(db, agent, session_id, turn):
+            raise Problem(404, f"no turn of that id was begun in that session, so nothing was kept; {BEGINS}")
         serving = await served.get(db, agent, session_id, turn)
         lines = await served.lines(db, agent, serving.memories) if serving else {}
     comparison = using.compared(serving, lines, how.assistant, cited=how.cited) if serving else using.Comparison()
@@ -147,6 +155,7 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
         turn_count=session.turn_count,
         episode_id=session.episode_id,
         referenced=tuple(Reference.of(one) for one in comparison.drawn_on),
+        unknown_citations=using.not_understood(serving.memories if serving else (), how.assistant, cited=how.cited),
     )
 
 

@@ -329,9 +329,35 @@ async def test_a_conversation_is_reached_by_its_ids_whatever_characters_they_hav
     assert [one.turn_id for one in said] == [turn, turn]
 
 
-async def test_an_answer_to_a_turn_nobody_began_is_kept_all_the_same(api: Api) -> None:
-    ended = await api.post("/v1/sessions/chat/turns/unheard/result", {"assistant": "Hello."})
-    assert (ended["turn_count"], ended["referenced"]) == (1, [])
+async def test_an_answer_to_a_turn_nobody_began_is_refused_in_words_and_not_kept(api: Api, database: Database) -> None:
+    told = await api.post("/v1/sessions/chat/turns/zz/result", {"assistant": "Hello."}, 404)
+    assert "no turn of that id was begun in that session" in told["detail"]
+    await api.post("/v1/sessions/chat/turns", {"user": "Good morning!", "turn": "1"})
+    await api.post("/v1/sessions/chat/turns/zz/result", {"assistant": "Hello."}, 404)
+    async with database.read([MINE]) as db:
+        kept = await sessions.latest(db, MINE, "chat")
+        assert kept is not None
+        assert [one.content for one in await sessions.turns(db, MINE, kept.session_key)] == ["Good morning!"]
+
+
+async def test_an_answer_that_comes_after_its_session_has_ended_is_kept_and_may_be_told_again(api: Api) -> None:
+    await api.post("/v1/sessions/chat/turns", {"user": "Which database shall we take for this?", "turn": "1"})
+    await api.post("/v1/sessions/chat/end", {})
+    first, again = [await api.post("/v1/sessions/chat/turns/1/result", {"assistant": "Postgres."}) for _ in range(2)]
+    assert first == again
+    assert first["turn_count"] == 1
+
+
+async def test_ids_that_an_answer_cites_and_its_turn_was_not_told_are_named(api: Api, database: Database) -> None:
+    fact = a_fact(agent_id=MINE, content="Maria drinks green tea in the morning", provenance="user_stated")
+    await keep(database, fact)
+    begun = await api.post("/v1/sessions/chat/turns", {"user": "What does Maria drink in the morning?", "turn": "1"})
+    (memory,) = begun["memories"]
+    answer = f"As you know [{memory['handle']}], and [d-ffffffff]."
+    body = {"assistant": answer, "cited": [f"[{memory['handle']}]", str(an_id()), "tea"]}
+    ended = await api.post("/v1/sessions/chat/turns/1/result", body)
+    assert [one["id"] for one in ended["referenced"]] == [str(fact.fact_id)]
+    assert ended["unknown_citations"] == ["d-ffffffff", *body["cited"][1:]]
 
 
 # ── censors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -62,7 +62,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/facts/{fact_id}/restore": {"reason": "because"},
     "/v1/facts/{fact_id}/forget": {"reason": "because"},
 }
-EMPTY_HANDED = {"/v1/sessions/{session_id}/turns", "/v1/sessions/{session_id}/turns/{turn}/result", "/v1/events", "/v1/recall"}
+EMPTY_HANDED = {"/v1/sessions/{session_id}/turns", "/v1/events", "/v1/recall"}
 """What answers an agent that has nothing as well: with nothing."""
 
 
