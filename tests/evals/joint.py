@@ -175,10 +175,9 @@ def contradicted(data: Path) -> Iterator[Figure]:
 
 def of_contexts(found: contexts.Contexts, *, said: str = "as facts") -> Iterator[Figure]:
     """Their shares."""
-    yield Figure.share(f"contexts holding a superseded fact, said {said}", found.superseded / found.contexts, found.contexts, "less")
-    yield Figure.share(
-        f"superseded facts among memories told, said {said}", found.superseded_facts / max(found.told, 1), found.told, "less"
-    )
+    superseded, among = found.superseded / found.contexts, found.superseded_facts / max(found.told, 1)
+    yield Figure.share(f"contexts holding a superseded fact, said {said}", superseded, found.contexts, "less", exact=True)
+    yield Figure.share(f"superseded facts among memories told, said {said}", among, found.told, "less", exact=True)
     foreign = found.foreign / found.contexts
     yield Figure.share(f"contexts holding another agent's fact, said {said}", foreign, found.contexts, "less", exact=True)
     yield Figure.share(f"contexts lacking the current fact, said {said}", found.lacking / found.contexts, found.contexts, "less")
