@@ -209,6 +209,12 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
         agent=of.agent_id,
         said=list(of.wordings),
     )
+    counts["heart.merge_verdicts"] = await _count(
+        db,
+        "DELETE FROM heart.merge_verdicts WHERE agent_id = :agent"
+        " AND (part_id = ANY(CAST(:facts AS uuid[])) OR whole_id = ANY(CAST(:facts AS uuid[])))",
+        **these,
+    )
     counts["heart.memory_usage"] = await _count(
         db, "DELETE FROM heart.memory_usage WHERE agent_id = :agent AND kind = 'fact' AND memory_id = ANY(CAST(:facts AS uuid[]))", **these
     )

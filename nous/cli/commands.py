@@ -513,6 +513,60 @@ def trial(
         raise typer.Exit(INCOMPLETE)
 
 
+audit = typer.Typer(invoke_without_command=True)
+app.add_typer(audit, name="audit", rich_help_panel=SEE)
+
+
+@audit.callback()
+def audit_store(
+    context: typer.Context,
+    agent: Agent = None,
+    sample: Annotated[int, typer.Option("--sample", min=1, max=1_000_000, help="Facts that are compared with their nearest.")] = 2_000,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Longest that facts are compared; then fewer are.")] = 40.0,
+    longest: Annotated[int, typer.Option("--longest", min=1, max=10_000, help="Steps of a chain that are still healthy.")] = 20,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option("--fail-on", metavar="NAME[=LIMIT]", help="Only these findings decide; nothing, none does. Any number of times."),
+    ] = None,
+    shows_history: Annotated[bool, typer.Option("--history", help="The audits that were made instead, the latest first.")] = False,
+    limit: Limit = None,
+    is_json: Json = False,
+) -> None:
+    """Look how healthy the store is, without a mind: twins, links, chains, contradictions, junk, use.
+
+    Exits with 1 when a finding is above its limit, and says what mends it. A LIMIT is a number of things, or a share under 1; what is
+    found by a sample is above it when the whole of its interval is. Nothing is changed, but for the figures that --history shows.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from .audit import Asked, history, run
+    from .place import settings
+
+    if shows_history:
+        asyncio.run(history(settings(), agent=agent, limit=limit, is_json=is_json))
+        return
+    asked = Asked(agent=agent, sample=sample, seconds=seconds, longest=longest, fail_on=fail_on or ())
+    if not asyncio.run(run(settings(), asked, is_json=is_json)):
+        raise typer.Exit(INCOMPLETE)
+
+
+@audit.command("merges")
+def audit_merges(
+    sample: Annotated[int, typer.Option("--sample", min=1, max=10_000, help="So many merges, drawn by chance.")] = 50,
+    agent: Agent = None,
+    is_json: Json = False,
+) -> None:
+    """Look at facts that were merged, and say of each whether it is one: y, n, s to skip, q to quit.
+
+    What you say is kept, and nous calibrate --thresholds goes by it. A merge that is wrong is undone by the command it names. With --json
+    the pairs are printed and nothing is asked.
+    """
+    from .audit_merges import run
+    from .place import settings
+
+    asyncio.run(run(settings(), sample=sample, agent=agent, is_json=is_json))
+
+
 @app.command(rich_help_panel=SEE)
 def calibrate(
     ranking: Annotated[

@@ -39,6 +39,10 @@ class Nous:
             patched.setattr(lines, "standard_input", file.fileno)  # typer's own stand-in for it has no descriptor
             return await asyncio.to_thread(CliRunner().invoke, app, list(words), env=self.env | env, prog_name="nous")
 
+    async def typed(self, *words: str, said: str, **env: str) -> Result:
+        """Run it and type these lines when it asks."""
+        return await asyncio.to_thread(CliRunner().invoke, app, list(words), input=said, env=self.env | env, prog_name="nous")
+
     async def json(self, *words: str, **env: str) -> Any:
         """What it prints with `--json`, and nothing else."""
         result = await self(*words, "--json", **env)

@@ -18,6 +18,7 @@ from nous.text import content_hash
 from store import (
     answers,
     archive,
+    audits,
     censors,
     decisions,
     embedders,
@@ -40,6 +41,7 @@ from store import (
     writings,
 )
 from store.archive import Archived
+from store.audits import Audit, Merge
 from store.database import Database, Read
 from store.embedders import Registered
 from store.forgotten import Tombstone
@@ -69,9 +71,9 @@ SESSION, TURN = "chat", "turn-1"
 WORDS = "The safe is behind the painting."
 QUESTION = terms("Which painting?")
 THEN = {"terms": QUESTION, "as_of": NOON + timedelta(days=1)}
-WITHOUT_AGENT = {"heart.embedders"}
+WITHOUT_AGENT = {"heart.embedders", "heart.thresholds"}
 UNWRITTEN = {"bus.forgotten"}  # workers read it
-UNCHANGED = UNWRITTEN | {"bus.events", "bus.weights"}  # workers change nothing in it
+UNCHANGED = UNWRITTEN | {"bus.events", "bus.weights", "bus.audits"}  # workers change nothing in it
 QUEUES = {"bus.retries", "bus.outbox", "bus.unembedded", "bus.fills", "bus.spending", "bus.alembic_version"}  # read for no agent
 
 
@@ -108,6 +110,9 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID), (agent, "procedure", ONE_ID), passage])
             await memory_vectors.put(db, Registered("zero", 512, table), [(key, said, a_vector(1)) for key, said in kept.items()])
             await weights.put(db, Fitted(agent, {"words": 1.0}, {}, 0, NOON))
+            await audits.put(db, Audit(agent, NOON, True, {}))
+            merge = Merge(agent, ONE_ID, ONE_ID, WORDS, WORDS, "merged", None, NOON, NOON)
+            await audits.judge(db, merge, is_one=True, now=NOON)
             asked = writings.Question(agent_id=agent, question_key=b"key", prompt="episode-1", model="a-model")
             await writings.ask(db, asked, worker="episode_summarizer", about="episode:1", now=NOON, lease=NOON)
         async with database.erase([agent]) as erasing:
@@ -254,6 +259,8 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "served.get": lambda db, _: served.get(db, "b", SESSION, TURN),
     "served.lines": lambda db, _: served.lines(db, "b", [served.Named(kind, ONE_ID, "x") for kind in KINDS]),
     "weights.of": lambda db, _: weights.of(db, "b"),
+    "audits.listed": lambda db, _: audits.listed(db, agent="b", limit=9),
+    "audits.judged": lambda db, _: audits.judged(db, agent="b"),
     **{
         f"search of {kind}, {how}": lambda db, table, kind=kind, asked=asked: search(
             db, "b", [kind], embedder=Registered("zero", 512, table), **{"vector": None, "terms": (), **asked}

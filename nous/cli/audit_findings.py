@@ -1,0 +1,171 @@
+"""What an audit can find, as a closed list: what each finding means, what mends it, and the limit above which the store is not healthy.
+
+A limit is a number of things, or a share where it is under 1. What comes from a sample is above its limit when the whole of its 95 percent
+interval is: chance alone fails no run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nous.errors import UserMistake
+from store.audit import Seen
+
+from . import screen
+from .shares import Share
+
+NOTHING = "nothing"
+"""As --fail-on, no finding decides."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that can be found. `limit` None: told, and decides nothing unless it is asked to. `{first}` in `mend` is an id."""
+
+    name: str
+    meaning: str
+    mend: str
+    limit: float | None = None
+
+
+KINDS: Mapping[str, Kind] = {
+    one.name: one
+    for one in (
+        Kind(
+            "likely_twins",
+            "true facts that have another as near as one fact, and nobody settled whether the two are one",
+            "`nous status` says whether their check waits; `nous fact recheck` asks the mind that is set about what none could tell",
+            0.02,
+        ),
+        Kind(
+            "without_vector",
+            "true facts without a vector of the embedder in use: found by words alone, and their twins are not seen",
+            "`nous reembed --to NAME`, with the name of the embedder in use, makes what is missing",
+            0,
+        ),
+        Kind(
+            "vectors_not_in_use",
+            "vectors of another embedder, kept from before a change: they cost space and nothing else",
+            "`nous reembed --drop NAME`, once you are sure of the one in use",
+        ),
+        Kind(
+            "dangling_links",
+            "links to a fact, an episode or a session that is not there",
+            "`nous explain {first}` tells how it came about; `nous replay` and `nous diff` show what it ought to be. Please report it",
+            0,
+        ),
+        Kind(
+            "unrecorded_decisions",
+            "decisions that an episode names and nobody recorded",
+            "have the agent publish `decision_recorded` with that id",
+        ),
+        Kind(
+            "rings",
+            "facts that were retired by what they had retired: none of them is ever true",
+            "`nous fact restore {first} --because '…'` makes one of them true again. Please report it",
+            0,
+        ),
+        Kind(
+            "long_chains",
+            "facts at the end of a long row, each retired by the next: something that changes so often is a reading, not a fact",
+            "`nous explain fact {first}` shows the row; let the agent keep such values elsewhere",
+            0,
+        ),
+        Kind(
+            "contradictions",
+            "places for one value (a subject's attribute) that hold two true facts, and nobody said that both may be",
+            "`nous fact recheck` asks the mind that is set; `nous fact forget {first} --because '…'` where one is wrong",
+            0.01,
+        ),
+        Kind(
+            "junk",
+            "true facts that are no claim: too short, a question, no content, a status report, a tautology, an echo of the prompt",
+            "`nous fact forget {first} --because '…'`; where they come from episodes, `nous trial` compares two prompts",
+            0.05,
+        ),
+        Kind(
+            "never_drawn_on",
+            "true facts that were held against answers time and again, and no answer drew on them",
+            "`nous explain fact {first}`; `nous calibrate --ranking FILE` where they take the place of better ones",
+        ),
+        Kind(
+            "redundant_added",
+            "facts added in the last four weeks that say what was known: merged since, or still beside a twin",
+            "`nous calibrate --thresholds` fits what is confirmed at once to your facts",
+            0.10,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one kind. `estimate` is how many there are in all where a sample was looked at."""
+
+    kind: Kind
+    share: Share
+    is_sampled: bool = False
+    estimate: int | None = None
+    detail: Mapping[str, int] = field(default_factory=dict)
+    first: Sequence[Seen] = ()
+    limit: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is above its limit; by a sample, surely."""
+        if self.limit is None or not self.share.count:
+            return False
+        if not 0 < self.limit < 1:
+            return self.share.count > self.limit
+        return (self.share.interval[0] if self.is_sampled else self.share.count / max(self.share.of, 1)) > self.limit
+
+    @property
+    def mend(self) -> str:
+        """What mends it, with the id of the first."""
+        return self.kind.mend.replace("{first}", str(self.first[0].id) if self.first else "ID")
+
+    def as_figures(self) -> dict[str, object]:
+        """For the row that is kept."""
+        return {"count": self.share.count, "of": self.share.of, "estimate": self.estimate, "over": self.is_over}
+
+    def as_data(self) -> dict[str, object]:
+        """For a machine."""
+        return {
+            "finding": self.kind.name,
+            "meaning": self.kind.meaning,
+            "mend": self.mend,
+            "count": self.share.count,
+            "of": self.share.of,
+            "share": None if self.share.value is None else screen.rounded(self.share.value),
+            "interval": [screen.rounded(end) for end in self.share.interval] if self.is_sampled else None,
+            "sampled": self.is_sampled,
+            "estimate": self.estimate,
+            "detail": dict(self.detail),
+            "limit": self.limit,
+            "over": self.is_over,
+            "first": [{name: value for name, value in vars(one).items() if value is not None} for one in self.first],
+        }
+
+
+def limits(fail_on: Sequence[str]) -> dict[str, float | None]:
+    """The limit of each kind: as stated above, or only of those named, each `NAME` or `NAME=LIMIT`. Raises UserMistake."""
+    if not fail_on:
+        return {name: kind.limit for name, kind in KINDS.items()}
+    chosen: dict[str, float | None] = dict.fromkeys(KINDS)
+    for written in fail_on:
+        name, _, limit = written.partition("=")
+        if name == NOTHING and len(fail_on) == 1:
+            return chosen
+        if name not in KINDS:
+            raise UserMistake(f"--fail-on {name!r} is no finding{screen.meant(name, KINDS)}; they are {screen.listed(KINDS)}, or {NOTHING}")
+        chosen[name] = _number(written, limit) if limit else KINDS[name].limit or 0.0
+    return chosen
+
+
+def _number(written: str, limit: str) -> float:
+    try:
+        number = float(limit)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise UserMistake(f"--fail-on {written!r} does not do: a limit is a number of things, as 10, or a share of them, as 0.05")
+    return number
