@@ -13,6 +13,7 @@ from .identity import derived
 from .prepare import Prepared, is_new_each_time, made_for, prepare
 from .procedures import ProcedureLearned, ProcedureUsed
 from .publish import publish
+from .upkeep import EpisodeAged, FactUnused, MaintenanceDue, NotesPiledUp, TranscriptExpired
 from .usage import ComparedMemory, MemoryKind, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
 from .wire import MAX_BODY_BYTES, MAX_CLOCK_AHEAD, MalformedEvent, body_of, decode, encode, entry_time, identity, kept_body
 
@@ -36,6 +37,11 @@ CATALOGUE: dict[str, type[Event]] = {
         EpisodeSummarized,
         EpisodeUnsettled,
         CensorEscalated,
+        MaintenanceDue,
+        EpisodeAged,
+        FactUnused,
+        NotesPiledUp,
+        TranscriptExpired,
         FactRestored,
         FactSplit,
         FactForgotten,
@@ -78,6 +84,7 @@ __all__ = [
     "DecisionOutcome",
     "DecisionRecorded",
     "DecisionReviewed",
+    "EpisodeAged",
     "EpisodeClosed",
     "EpisodeRestored",
     "EpisodeSummarized",
@@ -92,10 +99,13 @@ __all__ = [
     "FactStored",
     "FactSuperseded",
     "FactUnsettled",
+    "FactUnused",
+    "MaintenanceDue",
     "MalformedEvent",
     "MemoryKind",
     "MemoryRecalled",
     "MemoryReferenced",
+    "NotesPiledUp",
     "Prepared",
     "ProcedureLearned",
     "ProcedureUsed",
@@ -105,6 +115,7 @@ __all__ = [
     "Severity",
     "Stakes",
     "SummaryWriter",
+    "TranscriptExpired",
     "Unsettling",
     "body_of",
     "decode",

@@ -45,8 +45,19 @@ class Censor(Answer):
     matched: str
 
 
+class NoRoom(Answer):
+    """That a `budget` had room for none of `count` memories that bear on the question; one of `enough` tokens has for all."""
+
+    count: int
+    budget: int
+    enough: int
+
+
 class Context(Answer):
-    """What is remembered for a turn or a question; `context` is the text for the model, `degraded` what recall had to do without."""
+    """What is remembered for a turn or a question; `context` is the text for the model, `degraded` what recall had to do without.
+
+    `no_room` is there when no memory was told for want of tokens alone.
+    """
 
     recall_id: UUID
     frame: str
@@ -57,6 +68,7 @@ class Context(Answer):
     is_blocked: bool
     degraded: str | None
     explained: dict[str, Any] | None = None
+    no_room: NoRoom | None = None
 
 
 class Turn(Context):

@@ -16,7 +16,7 @@ Whatever is sent again is sent under the same event_id, turn and recall_id, so i
 import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -122,7 +122,7 @@ class Client:
         conversation: Sequence[str] = (),
         frame: str | None = None,
         budget: int | None = None,
-        as_of: datetime | None = None,
+        as_of: datetime | date | None = None,
         kinds: Sequence[str] | None = None,
         explain: bool = False,
     ) -> Context:
@@ -227,7 +227,7 @@ def _written(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # a moment too
         return value.isoformat()
     return str(value) if isinstance(value, UUID) else value
 

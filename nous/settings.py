@@ -36,9 +36,24 @@ class Settings(BaseSettings):
     embedder_batch: int = Field(default=128, ge=1, description="openai: most texts in one request.")
     embedder_timeout_s: float = Field(default=30.0, gt=0, description="openai: time limit of one call, with all its requests and tries.")
 
-    confirm_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
-    check_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
-    episode_similarity: float | None = Field(default=None, ge=0, le=1, description="Cosine; the embedder's own when absent.")
+    confirm_similarity: float | None = Field(
+        default=None, ge=0, le=1, description="Cosine; absent what `nous calibrate` kept, else the embedder's own."
+    )
+    check_similarity: float | None = Field(
+        default=None, ge=0, le=1, description="Cosine; absent what `nous calibrate` kept, else the embedder's own."
+    )
+    episode_similarity: float | None = Field(
+        default=None, ge=0, le=1, description="Cosine; absent what `nous calibrate` kept, else the embedder's own."
+    )
+    subject_similarity: float | None = Field(
+        default=None, ge=0, le=1, description="Letters two subjects share, of which facts are compared; absent what was kept, else 0.8."
+    )
+    repeated_overlap: float | None = Field(
+        default=None, ge=0, le=1, description="Words above which a memory was just said, without an embedder; absent what was kept, else 0.5."
+    )
+    thresholds_of: str = Field(
+        default="", description="The name of the embedder that the thresholds set here were fitted for; with another one nothing starts."
+    )
 
     session_silence_s: float = Field(default=3600.0, gt=0, description="A session of which nothing was heard for so long has ended.")
     remember_phrases: tuple[str, ...] = Field(
@@ -81,6 +96,8 @@ class Settings(BaseSettings):
     many_valued: tuple[str, ...] = Field(
         default=(), description="Attributes of many values at once, beside those known, as a JSON list of names."
     )
+
+    upkeep_clock: bool = Field(default=True, description="Whether upkeep begins by itself; false where something else runs it on time.")
 
     page: int = Field(default=256, ge=1, le=5000, description="Entries a worker fetches and works at once.")
     pages_in_flight: int = Field(default=2, ge=1, description="Pages one worker of one process works at the same time.")

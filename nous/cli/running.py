@@ -34,6 +34,7 @@ from workers.runtime.app import Chore, Process, kit
 from workers.runtime.health import Health
 from workers.runtime.serve import application, serving
 from workers.runtime.worker import Kit, Worker
+from workers.upkeep import clock as upkeep_clock
 
 from . import page, place, screen
 from .endings import Away
@@ -44,6 +45,7 @@ COLLECTED_AFTER = (20_000, 20, 20)
 """How many new objects before the garbage collector looks at them, and so on. A page makes thousands that all die with it: looking as
 often as Python does by itself took a sixth of the processor (measured, docs/performance.md)."""
 
+UPKEEP_LOOKED_AT_S = 60.0
 SILENCE_LOOKED_FOR_S = 30.0  # at least so often, and four times in the silence that ends a session
 
 
@@ -133,7 +135,7 @@ async def _serve(
         if site:
             site.search_by(tools.embedder)
         announce(mind)
-        health.watch(process := Process(chosen, tools, redis_url, chores=[silence(tools)], archives=archives))
+        health.watch(process := Process(chosen, tools, redis_url, chores=[silence(tools), *upkeep(tools)], archives=archives))
         await process.run(asked)
 
 
@@ -151,6 +153,13 @@ def silence(kit: Kit) -> Chore:
     """Ending the sessions that fell silent."""
     tools = Tools(kit.database, kit.embedder, kit.settings)
     return Chore(partial(sessions.close_silent, tools), min(SILENCE_LOOKED_FOR_S, kit.settings.session_silence_s / 4), "silence")
+
+
+def upkeep(kit: Kit) -> list[Chore]:
+    """Beginning upkeep when its time has come, unless something else does."""
+    if not kit.settings.upkeep_clock:
+        return []
+    return [Chore(partial(upkeep_clock.tick, kit.database, kit.settings), UPKEEP_LOOKED_AT_S, "upkeep")]
 
 
 # ── what a person is told ─────────────────────────────────────────────────────────────────────────────────────────────────

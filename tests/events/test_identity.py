@@ -131,6 +131,11 @@ def test_what_follows_from_an_event_follows_once_and_says_from_which() -> None:
 
 def test_a_stream_is_named_after_its_event() -> None:
     assert {stream: kind.__name__ for stream, kind in CATALOGUE.items()} == {
+        "maintenance_due": "MaintenanceDue",
+        "episode_aged": "EpisodeAged",
+        "fact_unused": "FactUnused",
+        "notes_piled_up": "NotesPiledUp",
+        "transcript_expired": "TranscriptExpired",
         "fact_learned": "FactLearned",
         "episode_closed": "EpisodeClosed",
         "censor_triggered": "CensorTriggered",

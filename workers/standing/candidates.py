@@ -17,7 +17,7 @@ from store.vectors import Asking, Near
 from workers.runtime.worker import Kit
 
 CANDIDATES = 10
-SUBJECT_SIMILARITY = 80.0  # percent of letters in common, in order; the spec's 0.80
+SUBJECT_SIMILARITY = 0.80  # letters in common, in order; the spec's, unless another one was fitted or set
 
 Why = Literal["likely twin", "same subject", "near"]
 
@@ -35,7 +35,8 @@ async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: Collection[
     """For each of these facts its candidates, the most telling first; for those `gated` only likely twins and those of the same subject."""
     wanted = [Asking(fact.agent_id, fact.fact_id, fact.valid_from) for fact in asking]
     near = await vectors.neighbours(db, kit.registered.table, wanted, limit=CANDIDATES)
-    named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking), limit=CANDIDATES)
+    cutoff = kit.settings.subject_similarity if kit.settings.subject_similarity is not None else SUBJECT_SIMILARITY
+    named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking, cutoff), limit=CANDIDATES)
     keys = {(fact.agent_id, one.fact_id) for fact, ones in zip(asking, _joined(near, named), strict=True) for one in ones}
     rows = await facts.by_key(db, keys)
     return [
@@ -48,7 +49,7 @@ def _joined(near: Sequence[Sequence[Near]], named: Sequence[Sequence[Near]]) -> 
     return [[*ones, *others] for ones, others in zip(near, named, strict=True)]
 
 
-async def _subjects(db: Read, asking: Sequence[Fact]) -> list[list[str]]:
+async def _subjects(db: Read, asking: Sequence[Fact], cutoff: float) -> list[list[str]]:
     """For each fact the folded subjects that are its own or like it."""
     known = await facts.subjects(db, {fact.agent_id for fact in asking if fact.subject})
     alike: dict[tuple[str, str], list[str]] = {}
@@ -59,14 +60,19 @@ async def _subjects(db: Read, asking: Sequence[Fact]) -> list[list[str]]:
             found.append([])
             continue
         if (fact.agent_id, key) not in alike:
-            alike[fact.agent_id, key] = sorted({key, *similar(key, known.get(fact.agent_id, ()))})
+            alike[fact.agent_id, key] = sorted({key, *similar(key, known.get(fact.agent_id, ()), cutoff=cutoff)})
         found.append(alike[fact.agent_id, key])
     return found
 
 
-def similar(name: str, names: Sequence[str]) -> list[str]:
-    """Those of `names` that are spelled much like `name`."""
-    return [one for one, _, _ in process.extract(name, names, scorer=fuzz.ratio, score_cutoff=SUBJECT_SIMILARITY, limit=None)]
+def similar(name: str, names: Sequence[str], *, cutoff: float = SUBJECT_SIMILARITY) -> list[str]:
+    """Those of `names` that are spelled much like `name`: at or above the cutoff of 0 to 1."""
+    return [one for one, _, _ in process.extract(name, names, scorer=fuzz.ratio, score_cutoff=100 * cutoff, limit=None)]
+
+
+def spelled_alike(one: str, other: str) -> float:
+    """How much two folded subjects are spelled alike, 0 to 1: what `similar` holds against its cutoff."""
+    return float(fuzz.ratio(one, other)) / 100
 
 
 def _ranked(

@@ -1,0 +1,48 @@
+"""Upkeep planner: what of an agent's memory is due, a page at a time, each memory by an event of its own.
+
+maintenance_due ─┬─ something is due ──▶ an event for each, and maintenance_due for the page behind it if this one is full
+                 ├─ a dry run ─────────▶ the receipt says what would be done and why; nothing is published
+                 └─ nothing is due ────▶ nothing
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from events import EpisodeAged, FactUnused, MaintenanceDue, NotesPiledUp, TranscriptExpired
+from store.database import Write
+from workers.runtime.worker import Done, Ending, Kit, Worker, each
+from workers.upkeep import Due, tasks
+
+OUTCOMES = ("planned", "looked", "nothing_due")
+
+PAGE = 200
+"""Memories of one page: each is an event, and all of them are committed together."""
+
+
+async def plan(db: Write, event: MaintenanceDue, kit: Kit) -> Ending:
+    """Publish what of an agent's memory is due to be looked after."""
+    task = tasks()[event.task]
+    due = await task.due(db, event, kit.settings, PAGE)
+    if not due:
+        return Done("nothing_due")
+    further = () if len(due) < PAGE else (_next(event, due),)
+    if task.is_dry(kit.settings):
+        return Done("looked", reason="a dry run: nothing is changed", evidence=_evidence(due), publishes=further)
+    return Done("planned", evidence=_evidence(due), publishes=(*(one.event for one in due), *further))
+
+
+def _next(event: MaintenanceDue, due: Sequence[Due]) -> MaintenanceDue:
+    after = due[-1].memory_id
+    return MaintenanceDue.following(event, of=str(after), task=event.task, period=event.period, after=after)
+
+
+def _evidence(due: Sequence[Due]) -> dict[str, Any]:
+    return {"due": {str(one.memory_id): f"{one.would}: {one.why}" for one in due}}
+
+
+worker = Worker(
+    on=MaintenanceDue,
+    write=each(plan),
+    outcomes=OUTCOMES,
+    publishes=(MaintenanceDue, EpisodeAged, FactUnused, NotesPiledUp, TranscriptExpired),
+)
