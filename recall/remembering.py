@@ -4,31 +4,49 @@
              ──look───▶ found, ranked, the censors         looking.py: one Read
              ──choose─▶ the best of each kind              choosing.py: without what was just said
              ──tell───▶ the text, and what is in it        telling.py: within the budget, in the fence
+                        └─ room for none ─▶ how many there are, and what would do
 
 Nothing is written: what was told and used is counted by events (events/usage.py). The same store, question and moment give the same text.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from store.search import Kind
 
-from .asking import Wish, read
+from .asking import Asked, Wish, read
 from .choosing import HARDLY, LIMIT, chosen
 from .expanding import Expanded, expand
 from .explaining import explained
 from .framing import Frame
-from .looking import look
+from .looking import Seen, look
 from .matching import Match
-from .plans import Overrides
-from .ranking import Weights
-from .telling import Served, tell
+from .plans import MOST_TOKENS, Overrides
+from .ranking import Ranked, Weights
+from .telling import Served, Told, tell
 from .tools import Tools
 
-__all__ = ["Expanded", "Match", "Overrides", "Remembered", "Served", "Tools", "Weights", "expand", "remember"]
+__all__ = ["Expanded", "Match", "NoRoom", "Overrides", "Remembered", "Served", "Tools", "Weights", "expand", "remember"]
+
+TOLD_IN_STEPS = 50
+"""Tokens: to the next so many it is told what would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """That a budget of `budget` tokens has room for none of `count` memories that bear on the question; one of `enough` has for all."""
+
+    count: int
+    budget: int
+    enough: int
+
+    def __str__(self) -> str:
+        bear = "1 memory bears" if self.count == 1 else f"{self.count} memories bear"
+        none = "it" if self.count == 1 else "any of them"
+        return f"{bear} on it, and a budget of {self.budget:,} tokens has no room for {none}; {self.enough:,} would do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +54,8 @@ class Remembered:
     """What an agent gets back: the text, the memories in it in their order, and all censors that apply, whether or not there was room.
 
     `left_out` was found within the plan's limits as well, and is not told: said already, told by its passages, or no room. `tokens` is
-    what the text is charged (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for.
+    what the text is charged (tokens.counted). `degraded` says what recall had to do without. `explained` is there if asked for, and
+    `no_room` when nothing is told for want of tokens alone.
     """
 
     text: str
@@ -48,6 +67,7 @@ class Remembered:
     is_blocked: bool = False
     degraded: str | None = None
     explained: Mapping[str, Any] | None = None
+    no_room: NoRoom | None = None
 
 
 async def remember(
@@ -90,4 +110,20 @@ async def remember(
         is_blocked=any(match.is_blocking for match in seen.censors),
         degraded="; ".join(filter(None, (asked.doubt, seen.doubt))) or None,
         explained=explained(asked, seen, served, gates | told.left_out) if explain else None,
+        no_room=await _no_room(tools, asked, seen, best) if told.left_out and not told.memories else None,
     )
+
+
+async def _no_room(tools: Tools, asked: Asked, seen: Seen, best: Sequence[Ranked]) -> NoRoom | None:
+    """What a budget without bounds would tell, where the plan has room for it at all."""
+
+    async def within(tokens: int) -> Told:
+        return await tell(tools, replace(asked, plan=replace(asked.plan, tokens=tokens)), seen, best)
+
+    all_of_it = await within(MOST_TOKENS)
+    if not all_of_it.memories:
+        return None
+    enough = (all_of_it.tokens // TOLD_IN_STEPS + 1) * TOLD_IN_STEPS
+    while enough < MOST_TOKENS and len((await within(enough)).memories) < len(all_of_it.memories):
+        enough += TOLD_IN_STEPS  # lines by themselves may take a little more than together
+    return NoRoom(len(all_of_it.memories), asked.plan.tokens, min(enough, MOST_TOKENS))

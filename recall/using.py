@@ -4,8 +4,9 @@
             └─ shares 0.15 of a memory's words, and one at least that
                neither the question had nor the memory is about ────────▶ overlap     (recall/overlap.py; spec 001, D3)
 
-What is named counts whatever it shares; beside the answer also in brackets, or by the beginning of an id that only one of those told has. What an answer was compared with and did not draw on was of no use this time. A memory that says
-nothing but what the question said is not compared: that the answer says it too tells nothing.
+What is named counts whatever it shares; beside the answer also by the beginning of an id that only one of those told has. What an answer
+was compared with and did not draw on was of no use this time. A memory that says nothing but what the question said is not compared: that
+the answer says it too tells nothing.
 """
 
 import re

@@ -25,7 +25,7 @@ class Question(Taken):
     conversation: tuple[Words, ...] = Field(default=(), max_length=MOST_TURNS, description="What was just said, the last utterance last.")
     frame: Frame | None = Field(default=None, description="The frame; told by the words if absent.")
     budget: Budget | None = Field(default=None, description="Most tokens of the context; the frame's own if absent.")
-    as_of: When | None = Field(default=None, description="What was true then, instead of now.")
+    as_of: When | None = Field(default=None, description="What was true then, instead of now; a date alone is its midnight in UTC.")
     kinds: tuple[MemoryKind, ...] | None = Field(default=None, description="The only kinds wanted; an empty list finds nothing.")
     explain: bool = Field(default=False, description="Tell every factor, and for what was not told the gate that dropped it.")
     recall_id: UUID | None = Field(default=None, description="An id of your own: asked again under it, use and censors are counted once.")

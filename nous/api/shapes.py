@@ -1,15 +1,17 @@
 """What routes share of what they take and give."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
-from pydantic_core import to_jsonable_python
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from events import MemoryKind, Severity
 from events.base import Moment
 from events.wire import mended
+from nous import moments
 from recall.matching import Match
 from recall.plans import MOST_TOKENS
 from recall.remembering import Remembered, Served
@@ -21,8 +23,23 @@ Words = Annotated[
 ]
 """What somebody said, as Postgres can hold it: without NUL, lone surrogates replaced."""
 
-When = Moment
-"""A moment with its time zone."""
+
+def _written(at: object) -> object:
+    """A moment that was written is read as everywhere (nous/moments.py); what came otherwise is left to be refused."""
+    if not isinstance(at, str):
+        return at
+    try:
+        return moments.read(at)
+    except ValueError as wrong:
+        raise PydanticCustomError("moment", "{wrong}", {"wrong": str(wrong)}) from None
+
+
+When = Annotated[
+    Moment,
+    BeforeValidator(_written),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}),
+]
+"""A moment with its time zone, or a date alone, which is its midnight in UTC."""
 
 
 class Taken(BaseModel):
@@ -79,6 +96,14 @@ class Censor(Given):
         return cls.model_validate({**fields, "id": one.censor_id, "is_blocking": match.is_blocking, "matched": match.matched})
 
 
+class NoRoom(Given):
+    """That the budget has room for none of what bears on the question."""
+
+    count: int = Field(description="So many memories bear on it.")
+    budget: int = Field(description="Tokens there were.")
+    enough: int = Field(description="A budget of so many tokens has room for all of them.")
+
+
 class Context(Given):
     """What is remembered for a turn or a question."""
 
@@ -91,6 +116,7 @@ class Context(Given):
     is_blocked: bool = Field(description="Whether a censor stops this turn.")
     degraded: str | None = Field(description="What recall had to do without, such as the embedder.")
     explained: dict[str, Any] | None = Field(default=None, description="With explain: every factor, and why what was found was not told.")
+    no_room: NoRoom | None = Field(default=None, description="Where no memory is told for want of tokens alone: how many would do.")
 
 
 def told(recall_id: UUID, remembered: Remembered) -> dict[str, Any]:
@@ -105,6 +131,7 @@ def told(recall_id: UUID, remembered: Remembered) -> dict[str, Any]:
         "is_blocked": remembered.is_blocked,
         "degraded": remembered.degraded,
         "explained": plain(remembered.explained) if remembered.explained is not None else None,
+        "no_room": NoRoom(**asdict(remembered.no_room)) if remembered.no_room else None,
     }
 
 

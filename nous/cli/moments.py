@@ -1,9 +1,9 @@
-"""A moment that a person types: with its time zone, or a date alone, which is its midnight in UTC."""
+"""A moment that a person types (nous/moments.py), and the time between two of them."""
 
 import sys
-from contextlib import suppress
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 
+from nous import moments
 from nous.errors import UserMistake
 
 
@@ -19,17 +19,9 @@ def typed(option: str, written: str | None) -> datetime | None:
     """The moment; None when nothing was typed. Says how a date alone is taken. Raises UserMistake for what is no one moment."""
     if written is None:
         return None
-    with suppress(ValueError):
-        midnight = datetime.combine(date.fromisoformat(written.strip()), time(), UTC)
+    if (midnight := moments.midnight(written)) is not None:
         print(f"note: {option} {written} is taken as {midnight:%Y-%m-%dT%H:%MZ}, its midnight in UTC", file=sys.stderr)
-        return midnight
     try:
-        moment = datetime.fromisoformat(written.strip().upper())
-    except ValueError:
-        raise UserMistake(f"{option} {written!r} is no time; write it as 2026-03-01T09:30Z, or a date alone") from None
-    if moment.tzinfo is None:
-        raise UserMistake(f"{option} {written!r} has no time zone, so it is no one moment; write {written}Z for UTC, or {written}+02:00")
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        raise UserMistake(f"{option} {written!r} is outside the years 1 to 9999 once its offset is applied") from None
+        return moments.read(written)
+    except ValueError as wrong:
+        raise UserMistake(f"{option} {wrong}") from None

@@ -66,7 +66,12 @@ async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
 
 def _print(remembered: Remembered) -> None:
     console = screen.out(piped_width=screen.PROSE_WIDTH)
-    console.print(Text("\n".join(map(visible, remembered.text.split("\n")))) if remembered.text else "Nothing bears on it.")
+    if remembered.text:
+        console.print(Text("\n".join(map(visible, remembered.text.split("\n")))))
+    elif not remembered.no_room:
+        console.print("Nothing bears on it.")
+    if remembered.no_room:
+        console.print(f"{remembered.no_room} (--budget).")
     if remembered.explained:
         console.print()
         _print_candidates(remembered.explained)

@@ -25,6 +25,7 @@ from nous.errors import UserMistake
 from nous.stories import kinds
 from nous.stories.memory_meant import memory_meant
 from recall.plans import MOST_TOKENS
+from recall.remembering import NoRoom
 from recall.remembering import expand as full_record
 from store import censors
 
@@ -64,7 +65,7 @@ class Question(Taken):
     kinds: tuple[MemoryKind, ...] | None = Field(default=None, description="Only these kinds; leave it out for all of them.")
     frame: Frame | None = Field(default=None, description="What you are at; told by the words if absent.")
     budget: Budget | None = Field(default=None, description="Most tokens of the answer; if absent 3,000 to 12,000, by the frame.")
-    as_of: When | None = Field(default=None, description="What was true then, instead of now, such as 2026-03-01T09:00Z.")
+    as_of: When | None = Field(default=None, description="What was true then, instead of now, such as 2026-03-01T09:00Z; 2026-03-01 is its midnight in UTC.")
 
 
 class Memory(Taken):
@@ -207,5 +208,10 @@ async def _published(service: Service, agent: str, kind: type[Event], said: Take
 
 def _told(context: Context) -> str:
     missing = f"(Recall had to do without something: {context.degraded})" if context.degraded else ""
-    parts = (BLOCKED if context.is_blocked else "", context.context or NOTHING, missing)
+    parts = (BLOCKED if context.is_blocked else "", context.context or ("" if context.no_room else NOTHING), _no_room(context), missing)
     return "\n\n".join(part for part in parts if part)
+
+
+def _no_room(context: Context) -> str:
+    """That something is remembered, and how to have it told."""
+    return f"{NoRoom(**context.no_room.model_dump())}: call recall again with that as its budget." if context.no_room else ""

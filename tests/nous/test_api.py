@@ -400,6 +400,26 @@ async def test_a_question_is_answered_with_what_bears_on_it_and_explained_if_ask
     assert past["memories"] == []
 
 
+@pytest.mark.parametrize(("as_of", "is_told"), [("2026-03-01", False), ("2026-03-02", True), ("2026-03-01T13:00+01:00", True)])
+async def test_a_date_alone_is_its_midnight_in_utc(api: Api, database: Database, as_of: str, *, is_told: bool) -> None:
+    await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea", provenance="user_stated", valid_from=NOON))
+    past = await api.post("/v1/recall", {"question": "What does Maria drink?", "as_of": as_of})
+    assert bool(past["memories"]) is is_told
+    await api.post("/v1/sessions/chat/turns", {"user": "Good morning!", "turn": "1", "at": as_of})
+
+
+@pytest.mark.parametrize(
+    ("as_of", "told"),
+    [
+        ("2026-03-08T09:00", "has no time zone, so it is no one moment; write 2026-03-08T09:00Z for UTC"),
+        ("yesterday", "is no time; write it as 2026-03-01T09:30Z, or a date alone"),
+        ("0001-01-01T00:00+10:00", "outside the years 1 to 9999"),
+    ],
+)
+async def test_a_time_that_cannot_be_meant_is_told_how_it_is_written(api: Api, as_of: str, told: str) -> None:
+    assert told in (await api.post("/v1/recall", {"question": "What does Maria drink?", "as_of": as_of}, 422))["detail"]
+
+
 async def test_nothing_is_written_to_postgres_by_a_question(api: Api, database: Database, redis: Redis) -> None:
     await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea", provenance="user_stated"))
     await api.post("/v1/recall", {"question": "What does Maria drink?"})

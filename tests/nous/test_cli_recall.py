@@ -1,5 +1,7 @@
 """`nous recall`: a look at what an agent is told, as a person sees it."""
 
+import re
+
 import pytest
 
 from store import censors, facts
@@ -53,3 +55,21 @@ async def test_what_cannot_be_meant_is_said(nous: Nous, remembered: None, asked:
     shown = await nous("recall", "What does Maria drink?", "--agent", "a", *asked)
     assert shown.exit_code == 2
     assert says in shown.stderr
+
+
+@pytest.mark.parametrize("budget", ["0", "20", "60"])
+async def test_a_budget_too_small_for_any_memory_is_not_told_as_having_none(nous: Nous, remembered: None, budget: str) -> None:
+    question = ("recall", "What does Maria drink in the morning?", "--agent", "a", "--kind", "fact")
+    shown = await nous(*question, "--budget", budget)
+    assert "Nothing bears on it" not in shown.stdout
+    told = re.search(r"(\d+) memor\w+ bears? on it, and a budget of (\d+) tokens has no room for .+; (\d+) would do", shown.stdout)
+    assert told is not None, shown.stdout
+    enough = await nous.json(*question, "--budget", told[3])
+    assert (len(enough["memories"]), enough["no_room"], told[2]) == (int(told[1]), None, budget)
+    short = await nous.json(*question, "--budget", budget)
+    assert short["no_room"] == {"count": int(told[1]), "budget": int(budget), "enough": int(told[3])}
+
+
+async def test_an_agent_of_whom_nothing_bears_on_it_is_told_so(nous: Nous, remembered: None) -> None:
+    shown = await nous("recall", "zebra?", "--agent", "b", "--kind", "episode")
+    assert "Nothing bears on it." in shown.stdout

@@ -205,12 +205,22 @@ async def test_a_censor_that_stops_the_turn_is_told_first_and_published(mine: Co
     assert {json.loads(fields[b"data"])["was_blocked"] for _, fields in await redis.xrange("censor_triggered")} == {True}
 
 
+async def test_a_budget_without_room_is_not_told_as_nothing_and_says_what_would_do(mine: Connect, database: Database) -> None:
+    await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea"))
+    async with mine() as client:
+        asked = {"question": "What does Maria drink? Green tea?", "kinds": ["fact"]}
+        told = await said(client, "recall", **asked, budget=10)
+        assert told.startswith("1 memory bears on it, and a budget of 10 tokens has no room for it; ")
+        enough = int(told.partition("; ")[2].split()[0])
+        assert "Maria drinks" in await said(client, "recall", **asked, budget=enough)
+
+
 async def test_no_kinds_are_nothing_and_the_past_is_what_was_true_then(mine: Connect, database: Database) -> None:
     await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea"))
     async with mine() as client:
         asked = {"question": "What does Maria drink? Green tea?"}
         assert "Maria drinks" in await said(client, "recall", **asked, kinds=["fact"], as_of=None)
-        for over in ({"kinds": []}, {"kinds": ["decision"]}, {"as_of": "2020-01-01T00:00Z"}):
+        for over in ({"kinds": []}, {"kinds": ["decision"]}, {"as_of": "2020-01-01T00:00Z"}, {"as_of": "2020-01-01"}):
             assert await said(client, "recall", **asked, **over) == "Nothing is remembered that bears on this."
 
 
@@ -255,7 +265,7 @@ def test_no_sdk_may_be_installed_whose_api_is_another_than_the_one_this_speaks_w
         ),
         ("recall", {"question": "x", "limit": 5}, "limit: Extra inputs are not permitted"),
         ("recall", {"question": "x", "kinds": ["memory"]}, "kinds.0: Input should be 'fact',"),
-        ("recall", {"question": "x", "as_of": "yesterday"}, "as_of: Input should be a valid datetime"),
+        ("recall", {"question": "x", "as_of": "yesterday"}, "as_of: 'yesterday' is no time; write it as 2026-03-01T09:30Z, or a date alone"),
         ("recall", {"question": "x" * 8_001}, "question: String should have at most 8000 characters"),
         ("learn_fact", {"content": ""}, "content: String should have at least 1 character"),
         ("learn_fact", {"content": "x", "provenance": "god"}, "provenance: Input should be 'user_stated',"),
