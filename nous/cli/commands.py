@@ -513,6 +513,41 @@ def trial(
         raise typer.Exit(INCOMPLETE)
 
 
+upkeep = typer.Typer(no_args_is_help=True)
+app.add_typer(upkeep, name="upkeep", rich_help_panel=START, help="Look after memory: what ages, was never asked for, or piles up.")
+
+
+@upkeep.command("run")
+def upkeep_run(
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; any number of times.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Only this agent's memory, now.")] = None,
+    is_now: Annotated[bool, typer.Option("--now", help="Again, though it was begun in this period already.")] = False,
+    is_dry: Annotated[bool, typer.Option("--dry-run", help="Look: each memory, what would be done and why.")] = False,
+    is_json: Json = False,
+) -> None:
+    """Begin the upkeep that is due; the workers do it.
+
+    nous up and nous work begin it by themselves (NOUS_UPKEEP_CLOCK). Each task is begun once in its period, whoever begins it; what was
+    missed is caught up with by the next run.
+    """
+    from .place import settings
+    from .upkeep import look, run
+
+    if is_dry:
+        asyncio.run(look(settings(), names=task or (), agent=agent, is_json=is_json))
+    else:
+        asyncio.run(run(settings(), names=task or (), agent=agent, is_now=is_now, is_json=is_json))
+
+
+@upkeep.command("status")
+def upkeep_status(is_json: Json = False) -> None:
+    """What each task of upkeep does, and when it was begun last."""
+    from .place import settings
+    from .upkeep import status
+
+    asyncio.run(status(settings(), is_json=is_json))
+
+
 audit = typer.Typer(invoke_without_command=True)
 app.add_typer(audit, name="audit", rich_help_panel=SEE)
 
