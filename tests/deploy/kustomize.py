@@ -52,8 +52,13 @@ def _applied(folder: Path, documents: list[Document]) -> list[Document]:
 
 def containers(documents: list[Document]) -> list[Document]:
     """Every container of every object that has pods."""
-    pods = [document["spec"]["template"]["spec"] for document in documents if "template" in document.get("spec", ())]
-    return [container for pod in pods for container in pod["containers"]]
+    return [container for pod in pods(documents) for container in pod["containers"]]
+
+
+def pods(documents: list[Document]) -> list[Document]:
+    """What the pods are made of, of every object that has some."""
+    specs = [document.get("spec", {}) for document in documents]
+    return [spec["template"]["spec"] for spec in (one.get("jobTemplate", {}).get("spec", one) for one in specs) if "template" in spec]
 
 
 def _generated(documents: list[Document], generator: Document) -> list[Document]:

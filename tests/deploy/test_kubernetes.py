@@ -11,7 +11,7 @@ import workers
 from nous.cli.serve import is_loopback
 from nous.settings import Settings
 from tests.conftest import repository
-from tests.deploy.kustomize import Document, build, containers, kustomization
+from tests.deploy.kustomize import Document, build, containers, kustomization, pods
 from workers.runtime.streams import ARCHIVIST
 
 KUBERNETES_VERSIONS = ("1.30", "1.36")
@@ -117,7 +117,7 @@ def test_no_container_is_root_or_can_write_to_its_image(manifests: list[Document
         assert context["readOnlyRootFilesystem"] is True
         assert context["allowPrivilegeEscalation"] is False
         assert context["capabilities"] == {"drop": ["ALL"]}
-    for pod in (one["spec"]["template"]["spec"] for one in manifests if one["kind"] in {"Deployment", "Job"}):
+    for pod in pods(manifests):
         assert pod["securityContext"]["runAsNonRoot"] is True
 
 
@@ -126,6 +126,15 @@ def test_the_migrations_are_a_job_of_the_same_image(manifests: list[Document]) -
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["migrate"]
     assert {one["image"] for one in containers(manifests)} == {container["image"]}
+
+
+def test_upkeep_is_begun_by_a_cron_job_and_by_no_worker(manifests: list[Document]) -> None:
+    (job,) = (one["spec"] for one in manifests if one["kind"] == "CronJob")
+    (container,) = job["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["upkeep", "run"]
+    assert (job["concurrencyPolicy"], job["timeZone"]) == ("Forbid", "Etc/UTC")
+    (settings,) = (one["data"] for one in manifests if one["kind"] == "ConfigMap" and one["metadata"]["name"] == "nous")
+    assert settings["NOUS_UPKEEP_CLOCK"] == "false"
 
 
 def _secrets_named(value: Any) -> set[str]:
