@@ -49,7 +49,10 @@ class Settings(BaseSettings):
         default=None, ge=0, le=1, description="Letters two subjects share, of which facts are compared; absent what was kept, else 0.8."
     )
     repeated_overlap: float | None = Field(
-        default=None, ge=0, le=1, description="Words above which a memory was just said, without an embedder; absent what was kept, else 0.5."
+        default=None,
+        ge=0,
+        le=1,
+        description="Share of words above which a memory was just said, if no embedder can say; what was kept, else 0.5.",
     )
     thresholds_of: str = Field(
         default="", description="The name of the embedder that the thresholds set here were fitted for; with another one nothing starts."

@@ -20,7 +20,7 @@ from nous.settings import Settings
 from .embedder import Embedder, EmbeddingMalformed, EmbeddingRefused, Profile
 from .mind import Mind, MindAway, NoAnswer
 
-__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Mind", "MindAway", "NoAnswer", "Profile", "embedder", "mind"]
+__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Mind", "MindAway", "NoAnswer", "Profile", "embedder", "mind", "unfitted"]
 
 
 def embedder(settings: Settings) -> Embedder:
@@ -46,6 +46,14 @@ def embedder(settings: Settings) -> Embedder:
 
             return zero.ZeroEmbedder(_fitted(zero.PROFILE, settings))
     assert_never(settings.embedder)
+
+
+def unfitted(settings: Settings) -> Embedder:
+    """As `embedder`, also where nobody has fitted its thresholds yet: for what compares nothing by them, or is about to fit them."""
+    if settings.embedder != "openai":
+        return embedder(settings)
+    names = ("confirm_similarity", "check_similarity", "episode_similarity")
+    return embedder(settings.model_copy(update=dict.fromkeys(names, 1.0)))
 
 
 def mind(settings: Settings) -> Mind:

@@ -82,7 +82,8 @@ class OpenAIEmbedder(Profiled):
             raise Misconfigured(
                 f"the thresholds of {settings.embedder_model} are not set. Thresholds belong to an embedder: one pair of sentences scores"
                 f" 0.88 under one model and 0.99 under another, so no default can be right. Set NOUS_CONFIRM_SIMILARITY,"
-                f" NOUS_CHECK_SIMILARITY and NOUS_EPISODE_SIMILARITY; docs/quality.md says how those of the bundled models were fitted"
+                f" NOUS_CHECK_SIMILARITY and NOUS_EPISODE_SIMILARITY, or have them fitted, with the settings that hold here: nous calibrate"
+                f" --thresholds --apply (docs/calibration.md)"
             )
         if settings.time_limit_s <= settings.embedder_timeout_s:
             raise Misconfigured(

@@ -11,6 +11,7 @@ from events.wire import mended
 from nous import clock
 from nous.errors import UserMistake
 from nous.fence import without_recalled
+from nous.settings import Settings
 from nous.terms import terms
 from store.search import KINDS, Kind
 from store.vectors import Vector
@@ -18,6 +19,7 @@ from store.vectors import Vector
 from . import intent, plans, repeated, reported
 from .framing import Frame, shortened
 from .intent import Signals
+from .overlap import REPEATED
 from .plans import MOST_TOKENS, Overrides, Plan
 from .repeated import Said
 from .tools import Tools
@@ -77,7 +79,7 @@ async def read(tools: Tools, agent: str, question: str, conversation: Sequence[s
         plan=plan,
         now=now,
         as_of=as_of,
-        said=Said(said, vectors[1:] if vectors else None, tools.embedder.check_similarity),
+        said=Said(said, vectors[1:] if vectors else None, tools.embedder.check_similarity, _overlap(tools.settings)),
         least_relevance=_least_relevance(tools, plan, signals),
         vector=vectors[0] if vectors else None,
         doubt=doubt,
@@ -89,6 +91,10 @@ def _least_relevance(tools: Tools, plan: Plan, signals: Signals) -> float:
     if not signals.keywords:
         return 0.0
     return tools.embedder.least_relevance if plan.least_relevance is None else plan.least_relevance
+
+
+def _overlap(settings: Settings) -> float:
+    return REPEATED if settings.repeated_overlap is None else settings.repeated_overlap
 
 
 def _planned(tools: Tools, agent: str, question: str, now: datetime, signals: Signals, wish: Wish) -> Plan:

@@ -19,7 +19,7 @@ REFERENCED = 0.15
 """From here on an answer drew on a memory (spec 001, D3)."""
 
 REPEATED = 0.5
-"""Above this a memory says again what was just said (spec 001)."""
+"""Above this a memory says again what was just said (spec 001), unless another value was fitted or set."""
 
 
 def overlap(one: str, other: str) -> float:

@@ -64,11 +64,12 @@ def statements(conversation: Sequence[str], *, window: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was just said, with its vectors if there are any; `threshold` is the embedder's check_similarity."""
+    """What was just said, with its vectors if there are any; `threshold` is the embedder's check_similarity, `overlap` a share of terms."""
 
     texts: Sequence[str]
     vectors: Sequence[Vector] | None
     threshold: float
+    overlap: float = REPEATED
 
     def already(self, memory: str, vector: Vector | None) -> Repeat | None:
         """What says this memory already; None when nothing does."""
@@ -80,7 +81,7 @@ class Said:
             return _agreed(memory, candidates, "cosine")
         own = set(terms(memory))
         shared = sorted(((jaccard(own, set(terms(text))), text) for text in self.texts), key=lambda one: -one[0])
-        return _agreed(memory, [one for one in shared if one[0] > REPEATED], "overlap")
+        return _agreed(memory, [one for one in shared if one[0] > self.overlap], "overlap")
 
 
 def _agreed(memory: str, candidates: Sequence[tuple[float, str]], measure: str) -> Repeat | None:

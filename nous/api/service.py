@@ -20,6 +20,7 @@ from recall import remembering
 from store import embedders
 from store.database import Database
 from workers.runtime import streams
+from workers.runtime.calibrated import calibrated
 
 from .known import Known
 from .limits import Rates, Waiting
@@ -55,11 +56,13 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
         held.push_async_callback(database.close)
         redis = streams.connect(redis_url, partitions=settings.stream_partitions)
         held.push_async_callback(redis.aclose)
-        embedder = providers.embedder(settings)
-        held.push_async_callback(embedder.close)
+        named = providers.unfitted(settings)
+        held.push_async_callback(named.close)
         mind = providers.mind(settings)
         held.push_async_callback(mind.close)
-        await _held_to_its_embedder(database, embedder)
+        settings = await _calibrated(database, settings, named)
+        embedder = providers.embedder(settings)
+        held.push_async_callback(embedder.close)
         await held.enter_async_context(_loading(embedder))
 
         @asynccontextmanager
@@ -77,20 +80,22 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
         )
 
 
-async def _held_to_its_embedder(database: Database, embedder: providers.Embedder) -> None:
-    """Wait for Postgres, and see that its vectors are this embedder's. Raises Misconfigured."""
+async def _calibrated(database: Database, settings: Settings, embedder: providers.Embedder) -> Settings:
+    """Wait for Postgres; the settings with the thresholds it keeps, once it is seen that its vectors are their embedder's.
+
+    Raises Misconfigured.
+    """
     is_away = False
     while True:
         try:
             async with database.read(()) as db:
                 embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
+            return await calibrated(database, settings)
         except Outage as error:
             if not is_away:
                 log.warning("start.delayed", waiting_for="the database", reason=str(error), next="tried again by itself")
             is_away = True
             await asyncio.sleep(LOOK_AGAIN_S)
-        else:
-            return
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ from store.embedders import Registered
 from store.usage import ENOUGH_COMPARED
 from workers.episodes import question
 from workers.episodes.question import POSITIVE
+from workers.runtime.calibrated import calibrated
 
 from . import audit_page, named, place, screen
 from .audit_findings import KINDS, Finding, limits
@@ -137,7 +138,7 @@ class Look:
 
     async def _floor(self, used: Registered) -> float:
         """From which cosine on two facts are as near as one: what the workers of this store confirm from."""
-        embedder = providers.embedder(self.settings)
+        embedder = providers.embedder(await calibrated(self.database, self.settings))
         embedders.require(used, name=embedder.name, dimension=embedder.dimension)
         return embedder.confirm_similarity
 

@@ -91,7 +91,7 @@ async def _in_force(database: Database, agent: str) -> Weights:
 
 
 async def _judged(settings: Settings, database: Database, asked: Sequence[Line]) -> list[Judged]:
-    embedder = providers.embedder(settings)
+    embedder = providers.unfitted(settings)
     async with database.overview() as db:
         registered = await embedders.active(db)
     await embedder.open()

@@ -148,7 +148,7 @@ async def _wordings(db: Read, fact: Fact) -> tuple[list[Wording], list[Wording]]
 
 async def _vector(settings: Settings, registered: Registered, heard: Mention) -> Vector:
     """The vector of a wording that never had one; the embedder is loaded for it. Raises Misconfigured and Outage."""
-    embedder = providers.embedder(settings)
+    embedder = providers.unfitted(settings)
     embedders.require(registered, name=embedder.name, dimension=embedder.dimension)
     with screen.err().status("loading the embedder…"):
         try:

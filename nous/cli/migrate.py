@@ -20,5 +20,5 @@ async def migrate(settings: Settings, *, is_json: bool) -> None:
 
 async def apply(settings: Settings, database_url: str) -> list[str]:
     """Apply what is missing to this database; the revisions applied. The embedder is named, not opened."""
-    embedder = providers.embedder(settings)
+    embedder = providers.unfitted(settings)
     return await store_migrate.migrate(database_url, embedder=embedder.name, dimension=embedder.dimension)

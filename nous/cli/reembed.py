@@ -17,9 +17,10 @@ import providers
 from nous.errors import Misconfigured, UserMistake
 from nous.settings import EmbedderName, Settings
 from providers import Embedder
-from store import embedders
+from store import embedders, thresholds
 from store.database import Database
 from store.embedders import Registered
+from workers.runtime.calibrated import calibrated
 
 from . import place, reembed_check, screen
 from .reembed_fill import Filled, Filling
@@ -42,8 +43,8 @@ async def show(settings: Settings, *, is_json: bool) -> None:
 async def to(settings: Settings, written: str, *, batch: int, is_json: bool) -> None:
     """Fill the table of this embedder, and switch to it."""
     chosen = _chosen(settings, written)
-    embedder = providers.embedder(chosen)
     async with place.database(settings) as database:
+        embedder = providers.embedder(await _calibrated(database, chosen))
         used, target = await _prepared(database, embedder)
         began = time.monotonic()
         try:
@@ -62,11 +63,11 @@ async def to(settings: Settings, written: str, *, batch: int, is_json: bool) -> 
 
 async def check(settings: Settings, written: str, *, is_json: bool) -> None:
     """Say what filling the table of this embedder would take, and which pairs would be judged otherwise. Nothing is written."""
-    embedder = providers.embedder(_chosen(settings, written))
     async with place.database(settings) as database:
+        embedder = providers.embedder(await _calibrated(database, _chosen(settings, written)))
         async with database.overview() as db:
             used = await embedders.active(db)
-        before = _of_the_store(settings, used)
+        before = _of_the_store(await calibrated(database, settings), used)
         try:
             await embedder.open()
             found = await reembed_check.look(database, before, used, embedder)
@@ -108,6 +109,13 @@ def _chosen(settings: Settings, written: str) -> Settings:
     return settings.model_copy(update={"embedder": written})
 
 
+async def _calibrated(database: Database, chosen: Settings) -> Settings:
+    """These settings with the thresholds of the embedder they name now; those set for the one before it do not come along."""
+    if chosen.thresholds_of not in ("", providers.unfitted(chosen).name):
+        chosen = chosen.model_copy(update={**dict.fromkeys(thresholds.NAMES), "thresholds_of": ""})
+    return await calibrated(database, chosen)
+
+
 def _of_the_store(settings: Settings, used: Registered) -> Embedder:
     """The embedder whose vectors are in use, with its thresholds. Raises UserMistake when the settings name another one."""
     embedder = providers.embedder(settings)
@@ -124,7 +132,7 @@ def _named(settings: Settings, written: str, known: Sequence[Registered]) -> Reg
     names = {written}
     if written in NAMES:
         with suppress(Misconfigured):  # of one that a server gives, only the name in the store may be left
-            names.add(providers.embedder(_chosen(settings, written)).name)
+            names.add(providers.unfitted(_chosen(settings, written)).name)
     found = next((one for one in known if one.name in names), None)
     if found is None:
         raise UserMistake(f"the store has no vectors of {written!r}; it has those of {screen.listed(one.name for one in known)}")

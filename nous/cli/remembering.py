@@ -8,6 +8,7 @@ from nous.settings import Settings
 from providers.mind import Mind
 from recall.tools import Tools
 from store import embedders
+from workers.runtime.calibrated import calibrated
 
 from . import place
 
@@ -15,8 +16,9 @@ from . import place
 @asynccontextmanager
 async def tools(settings: Settings, mind: Mind | None = None) -> AsyncIterator[Tools]:
     """Them, for the block; the embedder is opened when it is needed, the mind is the caller's. Raises Misconfigured for another store's."""
-    embedder = providers.embedder(settings)
     async with place.database(settings) as database:
+        settings = await calibrated(database, settings)
+        embedder = providers.embedder(settings)
         async with database.read(()) as db:
             embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
         try:

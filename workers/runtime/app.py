@@ -25,6 +25,7 @@ from providers.mind import Mind
 from store import embedders
 from store.database import Database
 
+from . import calibrated as calibrating
 from . import filling, parked, record, streams
 from .archivist import Archivist
 from .due import Due
@@ -172,6 +173,15 @@ async def kit(settings: Settings, database_url: str, embedder: Embedder, mind: M
     finally:
         await mind.close()
         await embedder.close()
+        await database.close()
+
+
+async def calibrated(settings: Settings, database_url: str) -> Settings:
+    """The settings with the thresholds that the store keeps for their embedder; waits for Postgres. Raises Misconfigured."""
+    database = Database(database_url, pool=1)
+    try:
+        return await _patiently("the database", lambda: calibrating.calibrated(database, settings))
+    finally:
         await database.close()
 
 
