@@ -27,6 +27,7 @@ from store import archive, embedders, receipts, replays, spending
 from store.archive import Archived
 from store.database import Database, Read
 from store.migrate import migrate
+from workers.runtime.calibrated import calibrated
 from workers.runtime.worker import Kit
 
 from . import place, screen
@@ -66,6 +67,7 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
     async with place.database(settings, pool=SIDE_BY_SIDE) as live:
         if changed.embedder == settings.embedder:
             await _hold_to_its_embedder(live, settings)
+        changed = await calibrated(live, changed)
         roots = await _given_roots(settings, live, asked.source)
         agents = await _agents(live, asked, roots)
         async with _made(live_url, asked.into, changed) as (fresh, embedder):
@@ -142,7 +144,7 @@ def _where(source: str) -> str:
 
 async def _hold_to_its_embedder(live: Database, settings: Settings) -> None:
     """Raises Misconfigured when the store's vectors are another embedder's, and nobody asked for that with --set."""
-    embedder = providers.embedder(settings)
+    embedder = providers.unfitted(settings)
     async with live.overview() as db:
         embedders.require(await embedders.active(db), name=embedder.name, dimension=embedder.dimension)
     await embedder.close()
