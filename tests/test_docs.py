@@ -32,6 +32,14 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
+def test_the_wheel_that_a_document_has_made_is_left_where_git_looks_away() -> None:
+    pages = [*repository().glob("*.md"), *(repository() / "docs").rglob("*.md")]
+    told = [command for page in pages for command in re.findall(r"pip wheel [^`\n]+", page.read_text())]
+    assert told
+    assert all("-w dist " in one for one in told), told
+    assert "dist/" in (repository() / ".gitignore").read_text().splitlines()
+
+
 def test_every_setting_a_document_or_a_message_names_exists() -> None:
     known = {f"NOUS_{name.upper()}" for name in Settings.model_fields}
     known |= {"NOUS_EVAL_DATA", "NOUS_POSTGRES_PASSWORD", "NOUS_TEST_REDIS_SERVER"}

@@ -32,5 +32,5 @@ def application(service: Service) -> ASGIApp:
 
 _PROBLEMS: dict[int | str, dict[str, object]] = {
     status: {"description": problems.TITLES[status], "content": {problems.MEDIA_TYPE: {"schema": {"type": "object"}}}}
-    for status in (401, 403, 404, 409, 413, 421, 422, 429, 500, 503)
+    for status in (401, 403, 404, 409, 413, 415, 421, 422, 429, 500, 503)
 }

@@ -1,12 +1,13 @@
 """What went wrong, as application/problem+json (RFC 9457): what happened with the values, why most likely, what to do next.
 
-    400 422   what was sent cannot be meant          401 403   nobody, or somebody else      404   this agent has none of that id
-    409       it is so already                       413 429   too large, too often          503   Postgres or Redis is away: Retry-After
+    400 422   what was sent cannot be meant          401 403   nobody, or somebody else      404   this agent has none of that id, or no route
+    409       it is so already                       413 429   too large, too often          415   a body that does not say it is JSON
+    503       Postgres or Redis is away: Retry-After
 
 The same words for what another agent has and for what nobody has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -23,6 +24,8 @@ MEDIA_TYPE = "application/problem+json"
 OUTAGE_RETRY_S = 5
 CONTENDED_RETRY_S = 1
 UNEXPECTED = "nobody expected this"
+NO_ROUTE = "No such route"
+SHOWN_PATH = 200  # characters of a path that leads nowhere
 SHOWN = 3  # of what does not do, in one sentence
 TITLES = {
     400: "Not understood",
@@ -32,6 +35,7 @@ TITLES = {
     405: "Not that way",
     409: "Not as things stand",
     413: "Too large",
+    415: "Not as JSON",
     421: "Not under that name",
     422: "It does not do",
     429: "Too often",
@@ -55,9 +59,16 @@ def nothing(what: str) -> Problem:
     return Problem(404, f"there is no {what} of that id")
 
 
-def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, more: dict[str, object] | None = None) -> Response:
-    """The answer that says so."""
-    said = {"type": "about:blank", "title": TITLES.get(status, "It did not work"), "status": status, "detail": mended(detail)}
+def problem(
+    status: int,
+    detail: str,
+    *,
+    title: str | None = None,
+    headers: dict[str, str] | None = None,
+    more: dict[str, object] | None = None,
+) -> Response:
+    """The answer that says so, under this title or the status's own."""
+    said = {"type": "about:blank", "title": title or TITLES.get(status, "It did not work"), "status": status, "detail": mended(detail)}
     return JSONResponse({**said, **(more or {})}, status, headers, MEDIA_TYPE)
 
 
@@ -94,14 +105,34 @@ def added_to(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _surprised)
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for those
     headers = dict(error.headers) if error.headers else None
+    if not isinstance(error, Problem) and error.status_code in (404, 405):  # of the router, before any route was asked
+        return problem(error.status_code, _no_route(request, headers or {}), title=NO_ROUTE, headers=headers)
     return problem(error.status_code, told(error), headers=headers, more=getattr(error, "more", None))
 
 
-async def _mistaken(_request: Request, error: Exception) -> Response:
+def _no_route(request: Request, headers: Mapping[str, str]) -> str:
+    """That nothing is served there, and where it is said what is."""
+    asked, ways = f"{request.method} {request.url.path[:SHOWN_PATH]}", headers.get("Allow", "")
+    described = request.app.openapi_url
+    where = f"GET {described} describes all there are, docs/api.md tells of them" if described else "docs/mcp.md tells what is served here"
+    return f"there is no {asked}{f', but {ways} there' if ways else ''}; {where}"
+
+
+async def _mistaken(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError) and _is_body_unread(request, error):
+        sent = request.headers.get("content-type") or "no Content-Type"
+        return problem(415, f"the body came with {sent}, so it was not read; send it with Content-Type: application/json (curl: --json)")
     return problem(422, told(error))
+
+
+def _is_body_unread(request: Request, error: RequestValidationError) -> bool:
+    """Whether the body as a whole does not do, and it is not said that it is JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    return not is_json and any(tuple(one["loc"]) == ("body",) and one["type"] != "missing" for one in error.errors())
 
 
 async def _away(_request: Request, error: Exception) -> Response:

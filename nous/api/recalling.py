@@ -1,5 +1,6 @@
 """Recall without a session: a question, and what is remembered that bears on it."""
 
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -21,7 +22,7 @@ MOST_TURNS = 64
 class Question(Taken):
     """What is asked of memory."""
 
-    question: Words
+    question: Annotated[Words, shapes.Asking]
     conversation: tuple[Words, ...] = Field(default=(), max_length=MOST_TURNS, description="What was just said, the last utterance last.")
     frame: Frame | None = Field(default=None, description="The frame; told by the words if absent.")
     budget: Budget | None = Field(default=None, description="Most tokens of the context; the frame's own if absent.")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
 from events import Event, ReferencedMemory
@@ -159,8 +159,11 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
     )
 
 
+NOTHING_SAID = End()
+
+
 @router.post("/v1/sessions/{session_id}/end", response_model=Closed)
-async def end(session_id: SessionId, how: End, agent: Agent, service: TheService) -> Closed:
+async def end(session_id: SessionId, agent: Agent, service: TheService, how: Annotated[End, Body()] = NOTHING_SAID) -> Closed:
     """The session is over: its episode is closed and a summary follows, or it was too little and is put aside. Harmless to say again."""
     reported.require_ids(agent, session_id)
     async with service.database.read([agent]) as db:

@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from events import MemoryKind, Severity
 from events.base import Moment
 from events.wire import mended
 from nous import moments
+from nous.text import is_blank
 from recall.matching import Match
 from recall.plans import MOST_TOKENS
 from recall.remembering import Remembered, Served
@@ -40,6 +41,16 @@ When = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}),
 ]
 """A moment with its time zone, or a date alone, which is its midnight in UTC."""
+
+
+def _asking(said: str) -> str:
+    if is_blank(said):
+        raise PydanticCustomError("empty", "it is empty, and so asks nothing; send what is to be known, in a sentence")
+    return said
+
+
+Asking = AfterValidator(_asking)
+"""Of a question: that it asks something."""
 
 
 class Taken(BaseModel):

@@ -21,6 +21,7 @@ async def list_decisions(settings: Settings, *, agent: str | None, only_noise: b
     await LISTING.print(
         settings,
         lambda db, most: decisions.listed(db, agent=agent, noise=noise, limit=most),
+        agent=agent,
         limit=limit,
         nothing=_nothing(agent, only_noise=only_noise),
         is_json=is_json,

@@ -29,6 +29,7 @@ async def list_episodes(settings: Settings, *, agent: str | None, with_inactive:
     await LISTING.print(
         settings,
         lambda db, most: episodes.listed(db, agent=agent, inactive=with_inactive, limit=most),
+        agent=agent,
         limit=limit,
         nothing=f"No episodes{listing.whose(agent)}{hint}. A conversation becomes one: {how}",
         is_json=is_json,

@@ -15,7 +15,7 @@ from store.database import Read
 from store.facts import Fact, First, Key
 from store.mentions import Mention
 
-from . import listing, place, screen
+from . import listing, place, screen, unheard
 from .listing import ID_WIDTH, WIDE
 
 PIPED = ("fact_id", "agent_id", "heard", "provenance", "content", "inactive", "became")
@@ -55,12 +55,13 @@ async def list_facts(settings: Settings, wanted: Wanted, *, limit: int | None, i
         shown = found if most is None else found[:most]
         heard = await mentions_of(db, [fact.key for fact in shown], known_at=wanted.known_at)
         first = None if shown else await facts.first(db, agent=wanted.agent)
+        unknown = None if shown else await unheard.of(db, wanted.agent)
     if is_json:
         screen.emit([as_data(fact, heard[fact.key]) for fact in shown])
         return
     console = screen.out()
     if not shown:
-        console.print(_nothing(wanted, first))
+        console.print(unknown or _nothing(wanted, first))
     elif not console.is_terminal:
         print("\t".join(PIPED))
     elif wanted.as_of or wanted.known_at:

@@ -15,7 +15,7 @@ from rich.text import Text
 from nous.settings import Settings
 from store.database import Read
 
-from . import place, screen
+from . import place, screen, unheard
 
 WIDE = 120  # from here an id has a column of its own
 ID_WIDTH = 36
@@ -41,11 +41,13 @@ class Listing(Generic[T]):
         limit: int | None,
         nothing: str,
         is_json: bool,
+        agent: str | None = None,
     ) -> None:
-        """Print what is found, at most so many; `nothing` when there is none."""
+        """Print what is found, at most so many; `nothing` when there is none, or that nothing at all is kept of `agent`."""
         most = screen.at_most(limit, is_json=is_json)
         async with place.database(settings) as database, database.overview() as db:
             found = await find(db, None if most is None else most + 1)
+            nothing = nothing if found else await unheard.of(db, agent) or nothing
         shown = found[:most]
         console = screen.out()
         if is_json:

@@ -21,6 +21,7 @@ async def list_procedures(settings: Settings, *, agent: str | None, limit: int |
     await LISTING.print(
         settings,
         lambda db, most: procedures.listed(db, agent=agent, limit=most),
+        agent=agent,
         limit=limit,
         nothing=f"No procedures{listing.whose(agent)}. Teach one: {how}",
         is_json=is_json,

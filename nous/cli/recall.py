@@ -13,11 +13,13 @@ from rich.text import Text
 import providers
 from nous import ids
 from nous.api import shapes
+from nous.errors import UserMistake
 from nous.settings import Settings
 from nous.stories.words import visible
+from nous.text import is_blank
 from recall.remembering import Remembered, remember
 
-from . import remembering, screen
+from . import remembering, screen, unheard
 
 SHOWN = 20
 """Candidates that --explain tells on a terminal; --json tells all of them."""
@@ -40,6 +42,8 @@ class Wanted:
 
 async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
     """Print what is remembered. Raises UserMistake for what cannot be meant."""
+    if is_blank(wanted.question):
+        raise UserMistake("the question is empty, and so asks nothing; say what is to be known, in a sentence")
     mind = providers.mind(settings)
     try:
         async with remembering.tools(settings, mind) as tools:
@@ -54,6 +58,8 @@ async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
                 explain=wanted.explain,
                 otherwise="question",
             )
+            async with tools.database.overview() as db:
+                unknown = None if remembered.memories else await unheard.of(db, wanted.agent)
     finally:
         await mind.close()
     if is_json:
@@ -61,15 +67,15 @@ async def recall(settings: Settings, wanted: Wanted, *, is_json: bool) -> None:
         del told["recall_id"]  # of a recall that is counted
         screen.emit(told)
         return
-    _print(remembered)
+    _print(remembered, unknown or "Nothing bears on it.")
 
 
-def _print(remembered: Remembered) -> None:
+def _print(remembered: Remembered, nothing: str) -> None:
     console = screen.out(piped_width=screen.PROSE_WIDTH)
     if remembered.text:
         console.print(Text("\n".join(map(visible, remembered.text.split("\n")))))
     elif not remembered.no_room:
-        console.print("Nothing bears on it.")
+        console.print(nothing)
     if remembered.no_room:
         console.print(f"{remembered.no_room} (--budget).")
     if remembered.explained:

@@ -36,6 +36,7 @@ from .jsonl import read_roots
 SIDE_BY_SIDE = 4  # agents
 TOLD_AT_MOST = 10
 ARCHIVE, STREAMS = "archive", "streams"
+OTHERS = "ended otherwise than live, whether or not the stores came to differ by it"
 PLACES = ("HOME", "DATABASE_URL", "REDIS_URL")
 """Settings that say where the live store is; a replay stands beside it."""
 
@@ -251,7 +252,6 @@ def _tell(asked: Asked, tally: Tally, agents: int, seconds: float, *, is_json: b
     done = f"{screen.plural(tally.fed, 'root event')} fed, {screen.plural(tally.receipts, 'decision')} made"
     print(f"replayed {screen.plural(agents, 'agent')} into {asked.into}: {done} in {seconds:.1f} s")
     for count, noun, what in (
-        (tally.otherwise, "decision", "other than live"),
         (tally.extra, "event", "followed here and not live"),
         (tally.missing, "event", "followed live and not here"),
         (tally.embedded, "text", "embedded anew, for no vector of it was kept"),
@@ -260,6 +260,7 @@ def _tell(asked: Asked, tally: Tally, agents: int, seconds: float, *, is_json: b
             print(f"  {screen.plural(count, noun)} {what}")
     taken = "asked now" if asked.asks else "not asked: facts stay apart, conversations stay unread; with --ask the mind is asked"
     for title, listed in (
+        (OTHERS, tally.others),
         (f"never asked before, and {taken}", list(tally.unasked)),
         ("had an effect live and not in the archive, so they are left out", tally.absent),
         ("not settled", tally.waiting),

@@ -68,6 +68,7 @@ async def list_sessions(settings: Settings, *, agent: str | None, limit: int | N
     await LISTING.print(
         settings,
         lambda db, most: sessions.listed(db, agent=agent, limit=most),
+        agent=agent,
         limit=limit,
         nothing=f"No sessions{listing.whose(agent)}. Report a turn: {place.command()} session turn chat --agent me --user 'Hello'",
         is_json=is_json,

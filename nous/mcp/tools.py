@@ -20,7 +20,7 @@ from events import DecisionRecorded, Event, FactLearned, MemoryKind, Provenance,
 from nous import clock, ids
 from nous.api import events, memories, problems, recalling
 from nous.api.service import Service
-from nous.api.shapes import Budget, Context, Frame, Taken, When
+from nous.api.shapes import Asking, Budget, Context, Frame, Taken, When
 from nous.errors import UserMistake
 from nous.stories import kinds
 from nous.stories.memory_meant import memory_meant
@@ -61,11 +61,13 @@ class Fact(Taken):
 class Question(Taken):
     """A question to memory."""
 
-    question: Words = Field(description="What you want to know, in a whole sentence: the user's own words are best.")
+    question: Annotated[Text, Asking] = Field(description="What you want to know, in a whole sentence: the user's own words are best.")
     kinds: tuple[MemoryKind, ...] | None = Field(default=None, description="Only these kinds; leave it out for all of them.")
     frame: Frame | None = Field(default=None, description="What you are at; told by the words if absent.")
     budget: Budget | None = Field(default=None, description="Most tokens of the answer; if absent 3,000 to 12,000, by the frame.")
-    as_of: When | None = Field(default=None, description="What was true then, instead of now, such as 2026-03-01T09:00Z; 2026-03-01 is its midnight in UTC.")
+    as_of: When | None = Field(
+        default=None, description="What was true then, instead of now, such as 2026-03-01T09:00Z; 2026-03-01 is its midnight in UTC."
+    )
 
 
 class Memory(Taken):

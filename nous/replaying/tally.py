@@ -21,7 +21,8 @@ class Tally:
 
     fed        root events that were fed
     receipts   decisions that were made
-    otherwise  those whose outcome is another than live
+    otherwise  those whose outcome is another than live; the stores may be alike in spite of it
+    others     which those are, and what each came to
     extra      events that followed here and not live
     missing    deliveries of events that followed live and not here
     embedded   texts whose vector was not recorded
@@ -38,6 +39,7 @@ class Tally:
     missing: int = 0
     embedded: int = 0
     unasked: dict[str, None] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)

@@ -188,5 +188,7 @@ class Working:
     def _tell(self, name: str, event_id: str, outcome: str, reason: str | None) -> None:
         live = self._was.get((name, event_id))
         self.tally.receipts += 1
-        self.tally.otherwise += live not in (None, outcome, "forgotten")
+        if live not in (None, outcome, "forgotten"):
+            self.tally.otherwise += 1
+            self.tally.others.append(f"{name} of {event_id}: {outcome}, and live {live}")
         self._on_made(Made(self.agent, name, event_id, outcome, reason, live))

@@ -313,6 +313,12 @@ async def test_a_session_ends_and_says_what_became_of_it(api: Api, redis: Redis)
     await api.post("/v1/sessions/never/end", {}, 404)
 
 
+async def test_a_session_ends_without_a_body_too(api: Api) -> None:
+    await api.post("/v1/sessions/chat/turns", {"user": "Good morning!", "turn": "1"})
+    ended = await api.mine.post("/v1/sessions/chat/end")
+    assert (ended.status_code, ended.json()["session_id"]) == (200, "chat")
+
+
 @pytest.mark.parametrize(("session", "turn"), [("a/turns/b", "c"), ("a", "b/turns/c"), ("a%2Fb", "%"), ("..", "."), ("é ?#", "1/result")])
 async def test_a_conversation_is_reached_by_its_ids_whatever_characters_they_have(
     api: Api, database: Database, session: str, turn: str

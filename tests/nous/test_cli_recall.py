@@ -73,3 +73,17 @@ async def test_a_budget_too_small_for_any_memory_is_not_told_as_having_none(nous
 async def test_an_agent_of_whom_nothing_bears_on_it_is_told_so(nous: Nous, remembered: None) -> None:
     shown = await nous("recall", "zebra?", "--agent", "b", "--kind", "episode")
     assert "Nothing bears on it." in shown.stdout
+
+
+async def test_an_agent_whose_name_is_misspelt_is_told_apart_from_one_with_nothing_to_tell(nous: Nous, database: Database) -> None:
+    async with database.write(["harbour-desk"]) as db:
+        await facts.insert(db, [a_fact(agent_id="harbour-desk")])
+    says = "Nothing is kept of agent 'harbor-desk' (did you mean harbour-desk?)."
+    for words in (("recall", "tea?"), ("facts",), ("episodes",), ("decisions",), ("procedures",), ("session", "list")):
+        assert says in (await nous(*words, "--agent", "harbor-desk")).stdout, words
+    assert "Nothing is kept" not in (await nous("episodes", "--agent", "harbour-desk")).stdout
+
+
+async def test_a_question_that_asks_nothing_is_a_mistake(nous: Nous, remembered: None) -> None:
+    shown = await nous("recall", " ", "--agent", "a")
+    assert (shown.exit_code, "the question is empty" in shown.stderr) == (2, True)

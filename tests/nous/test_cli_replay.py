@@ -130,6 +130,8 @@ async def test_another_threshold_is_answered_by_what_it_would_have_made(nous: No
     found = {one["says"]: one for one in await differences(nous)}
     assert (found[COMMA]["how"], found[COMMA]["receipts"]["replayed"][0]["outcome"]) == ("only replayed", "stored")
     assert found[CAT]["fields"]["confirmation_count"] == {"live": 1, "replayed": 0}
+    assert "deduplicator of comma: stored, and live confirmed" in told["others"]
+    assert len(told["others"]) == told["otherwise"]
     text = await nous("diff", "again")
     assert f"fact only replayed: {COMMA}" in text.stdout
     assert "confirmation count: 1 live, 0 replayed" in text.stdout
