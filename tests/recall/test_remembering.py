@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nous import clock, fence
 from nous.errors import Misconfigured, Outage, UserMistake
+from recall.assembling import assembled
 from recall.plans import Overrides
 from recall.remembering import Weights, remember
 from recall.tokens import counted
@@ -286,6 +287,19 @@ async def test_censors_apply_to_a_greeting_too_and_a_block_is_said(memory: Memor
     assert got.is_blocked
     assert "BLOCK: hey — be polite" in got.text
     assert not (await memory.asked("coffee")).is_blocked
+
+
+@pytest.mark.parametrize("budget", [0, 60, 200, 1_000])
+async def test_of_many_censors_as_many_are_told_as_there_is_room_for(memory: Memory, budget: int) -> None:
+    for number in range(40):
+        await memory.censor(f"coffee {number}", reason="the machine is broken " * (number % 3))
+    asked = " ".join(f"coffee {number}," for number in range(40))
+    got = await memory.asked(asked, budget=budget)
+    assert len(got.censors) == 40
+    assert got.tokens <= budget
+    told = got.text.count("\n| WARN")
+    lines = [assembled(got.censors[:count], "", []) for count in range(1, 41)]
+    assert told == sum(counted(one) <= budget for one in lines)
 
 
 async def test_the_instructions_of_a_frame_are_told_between_censors_and_memories(known: Memory) -> None:
