@@ -27,7 +27,7 @@ from events.wire import is_storable
 from nous import clock, ids
 from store import archive, outbox, receipts, retries
 from store.database import Read
-from workers.runtime import streams
+from store.outbox import Letter
 
 from . import paths
 from .problems import nothing, problem
@@ -148,9 +148,8 @@ def _key(written: str | None, agent: str, at: int) -> str | None:
 
 async def _published(service: Service, agent: str, fit: Sequence[Prepared]) -> None:
     """All of them are with Redis, or none is known to be. A client that leaves does not stop what has begun. Raises Outage."""
-    letters = [(one.event.stream, agent, one.body) for one in fit]
-    if letters:
-        await asyncio.shield(asyncio.create_task(streams.append(service.redis, letters)))
+    letters = [Letter(agent, one.event.event_id, one.event.stream, one.body) for one in fit]
+    await asyncio.shield(asyncio.create_task(service.broker.append(letters)))
 
 
 def _report(at: int, made: Prepared | str) -> Reported:

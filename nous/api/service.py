@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import structlog
-from redis.asyncio import Redis
 
 import providers
 from nous.errors import Outage
@@ -22,6 +21,7 @@ from store.database import Database
 from workers.runtime import streams
 from workers.runtime.calibrated import calibrated
 
+from .broker import Broker
 from .known import Known
 from .limits import Rates, Waiting
 
@@ -36,7 +36,7 @@ class Service:
 
     settings: Settings
     database: Database
-    redis: Redis
+    broker: Broker
     recall: remembering.Tools
     stores: Stores
     is_open: bool = False
@@ -64,17 +64,13 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
         embedder = providers.embedder(settings)
         held.push_async_callback(embedder.close)
         await held.enter_async_context(_loading(embedder))
-
-        @asynccontextmanager
-        async def same_redis() -> AsyncIterator[Redis]:
-            yield redis
-
+        broker = Broker(redis)
         yield Service(
             settings=settings,
             database=database,
-            redis=redis,
+            broker=broker,
             recall=remembering.Tools(database, embedder, settings, mind),
-            stores=Stores(database, database_url, same_redis),
+            stores=Stores(database, database_url, broker.reached),
             is_open=is_open,
             rates=Rates(settings.api_requests_per_minute),
         )

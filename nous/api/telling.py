@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TypeVar
 from uuid import UUID
 
-from events import CensorTriggered, Event, MemoryRecalled, MemoryReferenced, RecalledMemory, derived, encode
+from events import CensorTriggered, Event, MemoryRecalled, MemoryReferenced, RecalledMemory, derived
 from events.usage import MOST_MEMORIES
 from nous import clock
 from nous.errors import Contended, Outage
@@ -19,8 +19,6 @@ from recall.remembering import Remembered
 from recall.using import Comparison
 from store import outbox
 from store.outbox import Letter
-from workers.runtime import streams
-from workers.runtime.sweep import announce
 
 from .service import Service
 
@@ -29,13 +27,12 @@ T = TypeVar("T")
 
 async def publish(service: Service, events: Sequence[Event]) -> None:
     """Publish these, now or as soon as Redis is back. Raises Outage when Postgres is away too."""
-    if not events:
-        return
+    letters = [outbox.letter(event) for event in events]
     try:
-        await streams.append(service.redis, [(event.stream, event.agent_id, encode(event)) for event in events])
+        await service.broker.append(letters)
     except Outage:
         async with service.database.queue() as db:
-            await outbox.insert(db, [outbox.letter(event) for event in events], now=clock.now())
+            await outbox.insert(db, letters, now=clock.now())
 
 
 def recalled(
@@ -89,5 +86,9 @@ def _event(kind: type[Event], agent: str, *of: str, **fields: object) -> Event:
 
 async def send(service: Service, letters: Sequence[Letter]) -> None:
     """Publish what is committed already; when Redis is away, a running worker does it within seconds of its return."""
+    if not letters:
+        return
     with suppress(Outage, Contended):
-        await announce(service.database, service.redis, letters)
+        await service.broker.append(letters)
+        async with service.database.queue() as db:
+            await outbox.mark_published(db, [outbox.key(letter) for letter in letters], now=clock.now())

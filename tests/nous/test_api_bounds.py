@@ -22,6 +22,7 @@ from events.wire import mended
 from nous import clock, embedded
 from nous.api import known, limits
 from nous.api.application import application
+from nous.api.broker import Broker
 from nous.api.problems import Problem
 from nous.api.service import Service
 from nous.settings import Settings
@@ -355,7 +356,7 @@ async def test_redis_away_refuses_events_and_recall_goes_on_with_what_it_has_to_
         await facts.insert(db, [a_fact(agent_id=MINE, content="Maria drinks green tea", provenance="user_stated")])
         await censors.insert(db, a_censor(agent_id=MINE, trigger_pattern="tea"))
     away = streams.connect("redis://127.0.0.1:9")
-    async with without(api.service, redis=away) as client:
+    async with without(api.service, broker=Broker(away)) as client:
         one = {"event": "fact_learned", "data": {"content": "x"}}
         refused = await client.post("/v1/events", json={"events": [one]})
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
