@@ -2,6 +2,7 @@
 
     the same words in the same order                                        same
     the same sentence about the same but for the one value it can have      updates; contradicts if it can never have changed
+      and but for `now`, `currently`, `these days`                          updates
     "is" and "is not", all else the same                                    contradicts; updates if it is "no longer"
     anything else                                                           unsure, with what differs
 
@@ -9,7 +10,7 @@ Two values said at one time hold side by side, and so do two of what may have ma
 exactly, other words for one thing: "unsure" costs a question to another mind, any other wrong answer costs a fact.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nous.guard import Kind, Verdict, agree, english
@@ -17,12 +18,12 @@ from nous.guard.alike import ARTICLE
 from nous.guard.reading import Reading, read_both
 from nous.text import normalise
 
-from . import single_valued
+from . import at_present, single_valued
 from .mind import A, Claim, Comparison, Judgement, Judgements, NoAnswer, Pair, Question, Relation, Reply, Task
 from .single_valued import Said
 from .surely_two import are_two
 
-RULES = 1
+RULES = 2
 """Their version. Its name has it, so that under other rules it is another mind, and what this one could not tell can be asked again."""
 REASON = 400  # characters a reason may have
 SENTENCE = 60  # words of a sentence that a rule looks at
@@ -76,7 +77,17 @@ def _relation(old: Claim, new: Claim) -> tuple[Relation, str]:
         return "same", "the same words in the same order"
     if doubt := _doubt(old, new):
         return "unsure", f"{doubt}; they differ in: {verdict}"
-    return _by_their_difference(old, new, verdict)
+    relation, reason = _by_their_difference(old, new, verdict)
+    return (relation, reason) if relation != "unsure" else _at_present(old, new) or (relation, reason)
+
+
+def _at_present(old: Claim, new: Claim) -> tuple[Relation, str] | None:
+    """What the two say of one value, once it is left out that it is so now; None when that is nothing sure."""
+    before, after = (replace(one, content=at_present.without(one.content)) for one in (old, new))
+    if (before, after) == (old, new) or (verdict := agree(before.content, after.content)).agrees:
+        return None
+    relation, reason = _by_their_difference(before, after, verdict)
+    return (relation, reason) if relation == "updates" and "negation" not in {one.kind for one in verdict.findings} else None
 
 
 def _doubt(old: Claim, new: Claim) -> str:

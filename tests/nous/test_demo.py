@@ -74,7 +74,7 @@ def test_a_second_run_changes_nothing_and_says_so(second: dict[str, Any]) -> Non
     judged = second["judged"]
     gone = len(judged["superseded"]) + len(judged["merged"])
     assert (second["facts"], len(second["confirmed"])) == (103 - gone, 15)
-    assert (judged["minds"], judged["tokens"], judged["pairs"] >= judged["unsure"] > 0) == (["offline-1"], 0, True)
+    assert (judged["minds"], judged["tokens"], judged["pairs"] >= judged["unsure"] > 0) == (["offline-2"], 0, True)
 
 
 def test_a_third_run_reports_the_same_in_black_and_white_on_a_narrow_terminal(home: Path, first: str, second: dict[str, Any]) -> None:
