@@ -13,11 +13,11 @@ from redis.asyncio import Redis
 import events
 from nous import embedded
 from nous.settings import Settings
-from store import censors, facts, usage
+from store import censors, facts, sessions, usage
 from store.database import Database
 from tests.conftest import repository
 from tests.factories import a_censor, a_fact
-from tests.model_server import ModelServer, saying
+from tests.model_server import ModelServer, failing, saying
 from tests.nous.api import MINE, Api, Hands, served, token
 from workers.runtime.worker import Kit
 
@@ -40,6 +40,13 @@ async def model() -> AsyncIterator[ModelServer]:
 
 async def chatted(url: str, model: ModelServer, *said: str, session: str = "chat", **env: str) -> str:
     """What the agent prints when somebody says this to it, and goes."""
+    ended, out, err = await ran(url, model, *said, session=session, **env)
+    assert (ended, err) == (0, "")
+    return out
+
+
+async def ran(url: str, model: ModelServer, *said: str, session: str = "chat", **env: str) -> tuple[int | None, str, str]:
+    """How the agent ends when somebody says this to it, and goes, and what it prints."""
     words = ["examples/agent.py", "--url", url, "--agent", MINE, "--session", session]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "MEMORY_"))}
     process = await create_subprocess_exec(
@@ -51,8 +58,7 @@ async def chatted(url: str, model: ModelServer, *said: str, session: str = "chat
     finally:
         if process.returncode is None:
             process.kill()
-    assert (process.returncode, err.decode()) == (0, "")
-    return out.decode()
+    return process.returncode, out.decode(), err.decode()
 
 
 async def test_what_bears_on_a_turn_is_in_its_prompt_and_what_the_answer_used_is_counted(
@@ -107,3 +113,24 @@ async def test_with_memory_away_the_chat_goes_on_and_says_so(api: Api, model: Mo
     printed = await chatted(api.url, model, "Hello, how do I take my coffee?", MEMORY_TOKEN="nous_not-good")
     assert "(without memory: Who speaks? (401): the token is not known, was revoked or has expired" in printed
     assert "claude: You take your coffee black in the morning." in printed
+
+
+async def test_without_a_key_it_says_so_in_a_sentence_and_begins_nothing(api: Api, model: ModelServer, database: Database) -> None:
+    ended, out, err = await ran(api.url, model, "Hello!", ANTHROPIC_API_KEY="")
+    assert (ended, out, len(err.splitlines())) == (2, "", 1)
+    assert "ANTHROPIC_API_KEY is not set" in err
+    async with database.read([MINE]) as db:
+        assert await sessions.latest(db, MINE, "chat") is None
+
+
+async def test_a_model_that_does_not_answer_costs_a_sentence_and_the_session_is_ended(
+    api: Api, model: ModelServer, database: Database
+) -> None:
+    model.always(failing(401))
+    printed = await chatted(api.url, model, "Which database shall we take?", "Hello?")
+    assert printed.count("(Claude does not answer: ") == 1
+    assert "Traceback" not in printed
+    async with database.read([MINE]) as db:
+        kept = await sessions.latest(db, MINE, "chat")
+    assert kept is not None
+    assert kept.ended_at is not None
