@@ -85,3 +85,20 @@ async def twins(db: Read, used: Registered, facts: Sequence[Drawn], *, floor: fl
         {"agents": [one.agent_id for one in facts], "facts": [one.fact_id for one in facts], "floor": floor},
     )
     return [Twin(**row._mapping) for row in rows]
+
+
+async def openings(db: Read, used: Registered, *, limit: int) -> list[float]:
+    """The cosine of the first words of conversations drawn by chance and of those of the same agent that began up to 48 hours before."""
+    its = "v.embedder = :embedder AND v.part = 'opening' AND v.agent_id = {of}.agent_id AND v.episode_id = {of}.episode_id"
+    rows = await db.execute(
+        text(
+            "WITH drawn AS (SELECT e.agent_id, e.episode_id, e.started_at, v.vector FROM heart.episodes e"
+            f" JOIN heart.episode_vectors v ON {its.format(of='e')} AND vector_dims(v.vector) = :dimension"
+            " ORDER BY hashtextextended(e.episode_id::text, 0), e.agent_id LIMIT :limit)"
+            " SELECT 1 - (d.vector <=> v.vector) AS similarity FROM drawn d JOIN heart.episodes e ON e.agent_id = d.agent_id"
+            "  AND e.episode_id <> d.episode_id AND e.started_at BETWEEN d.started_at - interval '48 hours' AND d.started_at"
+            f" JOIN heart.episode_vectors v ON {its.format(of='e')} AND vector_dims(v.vector) = :dimension"
+        ),
+        {"embedder": used.name, "dimension": used.dimension, "limit": limit},
+    )
+    return [float(row.similarity) for row in rows]

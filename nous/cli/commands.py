@@ -605,25 +605,54 @@ def audit_merges(
 @app.command(rich_help_panel=SEE)
 def calibrate(
     ranking: Annotated[
-        str, typer.Option("--ranking", metavar="FILE", help="JSON lines of questions and the ids of what answers them.", show_default=False)
-    ],
+        str | None,
+        typer.Option("--ranking", metavar="FILE", help="JSON lines of questions and the ids of what answers them.", show_default=False),
+    ] = None,
+    is_thresholds: Annotated[bool, typer.Option("--thresholds", help="Fit the thresholds of the embedder instead.")] = False,
     agent: Annotated[str | None, typer.Option("--agent", help="Only this agent's questions, for this agent's ranking.")] = None,
+    pairs: Annotated[
+        list[str] | None, typer.Option("--pairs", metavar="FILE", help="Labelled pairs beside those shipped; any number of times.")
+    ] = None,
+    without_shipped: Annotated[bool, typer.Option("--without-shipped", help="Leave the shipped pairs out.")] = False,
+    languages: Annotated[
+        list[str] | None, typer.Option("--language", metavar="CODE", help="Only pairs in this language, as en; any number of times.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this threshold; any number of times.")] = None,
     applies: Annotated[
-        bool, typer.Option("--apply/--dry-run", help="Keep what was fitted, if it is better; else it is only told.")
+        bool, typer.Option("--apply/--dry-run", help="Keep what was fitted (a ranking only if it is better); else it is only told.")
     ] = False,
     is_json: Json = False,
 ) -> None:
-    """Fit what ranking goes by to questions whose answers are known.
+    """Fit what memory goes by: ranking to questions, or thresholds to pairs.
+
+    --ranking FILE, questions whose answers are known:
 
     {"agent_id": "my-agent", "question": "How does Mara take her coffee?", "relevant": ["5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10"]}
 
     The store is searched for each as recall does. Fitted on one half of the questions and held against the other, both ways; what is no
     better there is not kept. What is kept has its date and figures, and the latest holds.
+
+    --thresholds, pairs known to be one thing or two: those shipped, those of --pairs, and the merges that were judged (nous audit merges):
+
+    {"kind": "fact", "one": "Noor is vegetarian.", "other": "Noor eats no meat.", "relation": "same"}
+
+    Kinds are fact, subject, opening and repeat; relations same, update, compatible and different. What is kept is kept under the
+    embedder's name in the store.
     """
-    from .calibrate import run
+    from nous.errors import UserMistake
+
+    from . import calibrate as of_ranking
+    from . import calibrate_thresholds as of_thresholds
     from .place import settings
 
-    if not asyncio.run(run(settings(), ranking, agent=agent, applies=applies, is_json=is_json)):
+    if is_thresholds == (ranking is not None):
+        raise UserMistake("say what to fit: --ranking FILE for the order of what is recalled, or --thresholds for what counts as one fact")
+    if is_thresholds:
+        asked = of_thresholds.Asked(pairs or (), without_shipped, languages or (), only or (), applies)
+        done = asyncio.run(of_thresholds.run(settings(), asked, is_json=is_json))
+    else:
+        done = asyncio.run(of_ranking.run(settings(), ranking or "", agent=agent, applies=applies, is_json=is_json))
+    if not done:
         raise typer.Exit(INCOMPLETE)
 
 

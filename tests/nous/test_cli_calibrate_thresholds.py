@@ -1,0 +1,269 @@
+"""`nous calibrate --thresholds`: the curve is told, what is kept is kept under the embedder's name, and every start goes by it."""
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import providers
+from nous import clock
+from nous.cli import calibrate_pairs
+from nous.cli.calibrate_fit import AIMS, Scored, fitted
+from nous.errors import Misconfigured
+from nous.settings import Settings
+from providers.embedder import Vectors
+from providers.offline import OfflineMind
+from providers.zero import ZeroEmbedder
+from store import audits, embedders, facts, thresholds, vectors
+from store.database import Database
+from store.thresholds import Fitted
+from tests.factories import a_fact, a_vector
+from tests.nous.conftest import Nous
+from workers.runtime.app import kit
+from workers.runtime.calibrated import calibrated
+
+ZERO = Settings(embedder="zero")
+NOUS = Path(sys.executable).with_name("nous")
+
+
+class Scripted(ZeroEmbedder):
+    """A text's direction is the number at its end, in degrees: how near two are is known."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        made = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(made, texts, strict=True):
+            angle = np.radians(float(text.rsplit(maxsplit=1)[-1]))
+            row[0], row[1] = np.cos(angle), np.sin(angle)
+        return made
+
+
+def near(degrees: float) -> float:
+    return float(np.cos(np.radians(degrees)))
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sixty facts that are one within 20 degrees, sixty that are two from 25 degrees on; and too few of anything else."""
+    monkeypatch.setattr(providers, "embedder", lambda settings: _fitted(settings))
+    made = [("same", at / 3) for at in range(60)] + [("update", 25 + at) for at in range(60)]
+    lines = [{"one": f"it is {at} 0", "other": f"it is {at} {angle}", "relation": relation} for at, (relation, angle) in enumerate(made)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*lines, {"kind": "subject", "one": "Ann", "other": "Anna", "relation": "different"}])))
+    return path
+
+
+def _fitted(settings: Settings) -> Scripted:
+    made = Scripted()
+    for name in thresholds.OF_AN_EMBEDDER:
+        if (value := getattr(settings, name)) is not None:
+            setattr(made, name, value)
+    return made
+
+
+def by_name(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["threshold"]: one for one in told["thresholds"]}
+
+
+async def in_force(database: Database, settings: Settings = ZERO) -> Settings:
+    return await calibrated(database, settings)
+
+
+# ── fitting ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_thresholds_are_fitted_told_with_their_curve_and_nothing_is_changed(nous: Nous, database: Database, pairs: Path) -> None:
+    told = await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs))
+    found = by_name(told)
+    confirm, check = found["confirm_similarity"], found["check_similarity"]
+    assert told["pairs"] == {"fact": 120, "subject": 1}
+    assert confirm["fitted"] == pytest.approx(near(35), abs=0.011)
+    assert check["fitted"] == pytest.approx(near(18), abs=0.011)
+    assert confirm["interval"][0] <= confirm["fitted"] <= confirm["interval"][1]
+    assert (confirm["now"], check["now"]) == (0.95, 0.85)
+    point = next(one for one in check["curve"] if one["threshold"] == 0.93)
+    assert point["recall"] == 1.0
+    assert point["recall_interval"][0] < 1.0 <= point["recall_interval"][1]
+    assert found["subject_similarity"]["fitted"] is None
+    assert "20 of each are the least" in found["subject_similarity"]["reason"]
+    assert told["kept"] is None
+    assert await in_force(database) == ZERO
+
+
+async def test_likely_twins_are_never_looked_for_above_what_is_confirmed(nous: Nous, pairs: Path) -> None:
+    found = by_name(await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs)))
+    assert found["check_similarity"]["fitted"] > found["confirm_similarity"]["fitted"]
+    assert found["check_similarity"]["proposed"] == found["confirm_similarity"]["proposed"]
+
+
+async def test_what_is_kept_holds_for_every_start_and_the_environment_goes_before_it(nous: Nous, database: Database, pairs: Path) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--apply")
+    kept = (await nous.json(*words))["kept"]
+    assert set(kept) == {"confirm_similarity", "check_similarity"}
+    held = await in_force(database)
+    assert (held.confirm_similarity, held.check_similarity, held.episode_similarity) == (*kept.values(), None)
+    assert (await in_force(database, Settings(embedder="zero", confirm_similarity=0.99))).confirm_similarity == 0.99
+    result = await nous(*words, "--only", "check_similarity", NOUS_CHECK_SIMILARITY="0.7")
+    assert "going before what is kept: NOUS_CHECK_SIMILARITY" in " ".join(result.stdout.split())
+    async with database.overview() as db:
+        latest = (await thresholds.latest(db))["zero"]
+    assert set(latest.values) == set(kept)
+    assert latest.figures["check_similarity"]["pairs"] == 120
+
+
+async def test_it_is_told_what_would_change_in_the_store(nous: Nous, database: Database, pairs: Path) -> None:
+    async with database.overview() as db:
+        table = (await embedders.active(db)).table
+    alike = [a_fact(agent_id="a", subject=name) for name in ("Ann", "Anne")]
+    one, other = a_vector(1), a_vector(2)
+    async with database.write(["a"]) as db:
+        await facts.insert(db, alike)
+        made = [one, one + 0.5 * other]
+        await vectors.insert(db, table, [(*fact.key, vector) for fact, vector in zip(alike, made, strict=True)])
+    cosine = float(made[0] @ made[1] / np.linalg.norm(made[1]))
+    found = by_name(await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs)))
+    live = found["confirm_similarity"]["live"]
+    assert 0.82 < cosine < 0.95
+    assert (live["pairs"], live["above_now"], live["above_then"]) == (1, 0, 1)
+    assert found["subject_similarity"]["live"]["above_now"] == 1
+
+
+async def test_merges_a_person_judged_count_for_what_is_confirmed_and_not_for_what_is_missed(
+    nous: Nous, database: Database, pairs: Path
+) -> None:
+    whole = a_fact(agent_id="a", content="it is here 0")
+    parts = [a_fact(agent_id="a", content=f"it is there {at}", active=False, merged_into=whole.fact_id) for at in (1, 2)]
+    async with database.write(["a"]) as db:
+        await facts.insert(db, [whole, *parts])
+    async with database.overview() as db:
+        found = await audits.merges(db, (await embedders.active(db)).table, agent=None, limit=9)
+    async with database.notes(["a"]) as db:
+        for merge in found:
+            await audits.judge(db, merge, is_one=merge.part.endswith("1"), now=clock.now())
+    told = await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs))
+    assert told["pairs"]["judged merge"] == 2
+    by = by_name(told)
+    assert (by["confirm_similarity"]["pairs"], by["check_similarity"]["pairs"]) == (122, 120)
+
+
+async def test_a_person_reads_the_curve_the_choice_and_what_to_do_next(nous: Nous, pairs: Path) -> None:
+    shown = " ".join((await nous("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs))).stdout.split())
+    assert "zero: 120 fact pairs, 1 subject pair" in shown
+    assert "chosen" in shown
+    assert "calibrate --thresholds --apply keeps them in the store, for every replica" in shown
+    assert "NOUS_THRESHOLDS_OF=zero NOUS_CONFIRM_SIMILARITY=" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "say what to fit"),
+        (("--thresholds", "--ranking", "questions.jsonl"), "say what to fit"),
+        (("--thresholds", "--only", "confirm_similar"), "is no threshold (did you mean confirm_similarity?)"),
+        (("--thresholds", "--language", "xx"), "there is no pair in 'xx'"),
+        (("--thresholds", "--without-shipped"), "there is no pair to fit to"),
+        (("--thresholds", "--pairs", "nowhere.jsonl"), "nowhere.jsonl cannot be read"),
+    ],
+)
+async def test_what_cannot_be_meant_is_a_mistake_in_a_sentence(nous: Nous, words: tuple[str, ...], why: str) -> None:
+    result = await nous("calibrate", *words)
+    assert result.exit_code == 2
+    assert why in " ".join(result.output.split())
+
+
+async def test_a_line_that_is_no_pair_is_named(nous: Nous, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"one": "a", "other": "b", "relation": "same"}\n{"one": "a", "other": "b", "relation": "alike"}\n')
+    result = await nous("calibrate", "--thresholds", "--pairs", str(path))
+    assert result.exit_code == 2
+    assert "line 2 of mine.jsonl is no pair: relation" in result.output
+
+
+def test_the_shipped_pairs_are_enough_for_every_threshold_and_in_many_languages() -> None:
+    made = calibrate_pairs.shipped()
+    for aim in AIMS:
+        labels = [pair.is_one for pair in made if pair.kind == aim.kind]
+        assert min(sum(labels), len(labels) - sum(labels)) >= 20, aim.name
+    assert len({pair.lang for pair in made if pair.lang}) >= 10
+    assert len({(pair.kind, pair.one, pair.other) for pair in made}) == len(made)
+    assert all(pair.one != pair.other for pair in made)
+
+
+def test_a_threshold_that_nothing_reaches_is_not_made_up() -> None:
+    chance = np.random.default_rng(1)
+    scores, is_one = chance.random(200), chance.random(200) < 0.5
+    fit = fitted(AIMS[0], Scored(scores, is_one, np.ones(200, bool)))
+    assert fit.chosen is None
+    assert fit.reason == "no threshold reaches 85% on these pairs"
+
+
+# ── whose thresholds they are ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def keep(database: Database, embedder: str, **values: float) -> None:
+    async with database.switching() as db:
+        await thresholds.put(db, Fitted(embedder, values, clock.now()))
+
+
+async def test_thresholds_of_another_embedder_do_not_hold_for_this_one(database: Database) -> None:
+    await keep(database, "another", confirm_similarity=0.8, check_similarity=0.5)
+    assert await in_force(database) == ZERO
+
+
+async def test_a_start_with_thresholds_of_another_embedder_is_refused_with_what_to_run(database: Database, database_url: str) -> None:
+    settings = Settings(embedder="zero", confirm_similarity=0.9, thresholds_of="minilm-l6-v2-int8")
+    with pytest.raises(Misconfigured, match=r"NOUS_CONFIRM_SIMILARITY.*'minilm-l6-v2-int8'.*'zero'.*nous calibrate --thresholds --apply"):
+        await in_force(database, settings)
+    own = Settings(embedder="zero", confirm_similarity=0.9, thresholds_of="zero")
+    assert (await in_force(database, own)).confirm_similarity == 0.9
+
+
+@pytest.mark.parametrize("command", [("recall", "Where?", "--agent", "a"), ("audit",), ("reembed", "--to", "zero", "--check")])
+async def test_every_command_that_compares_refuses_them(nous: Nous, command: tuple[str, ...]) -> None:
+    result = await nous(*command, NOUS_THRESHOLDS_OF="another", NOUS_CONFIRM_SIMILARITY="0.9")
+    assert result.exit_code == 2
+    assert "are those of the embedder 'another'" in result.output
+
+
+@pytest.mark.parametrize("command", [("work", "deduplicator"), ("serve",)])
+async def test_every_process_that_serves_refuses_them(nous: Nous, command: tuple[str, ...]) -> None:
+    env = os.environ | nous.env | {"NOUS_THRESHOLDS_OF": "another", "NOUS_CONFIRM_SIMILARITY": "0.9", "NOUS_API_PORT": "0"}
+    process = await asyncio.create_subprocess_exec(NOUS, *command, env=env, stdout=PIPE, stderr=PIPE)
+    _, told = await process.communicate()
+    assert process.returncode == 2, told.decode()
+    assert "are those of the embedder 'another'" in told.decode()
+
+
+async def test_values_that_were_fitted_for_another_embedder_to_the_digit_are_refused_unless_they_are_said_to_be_meant(
+    database: Database,
+) -> None:
+    await keep(database, "another", confirm_similarity=0.91, check_similarity=0.77)
+    copied: dict[str, Any] = {"confirm_similarity": 0.91, "check_similarity": 0.77}
+    with pytest.raises(Misconfigured, match=r"'another', as nous calibrate kept.*NOUS_THRESHOLDS_OF=zero"):
+        await in_force(database, Settings(embedder="zero", **copied))
+    assert (await in_force(database, Settings(embedder="zero", thresholds_of="zero", **copied))).check_similarity == 0.77
+    await keep(database, "zero", **copied)
+    assert (await in_force(database, Settings(embedder="zero", **copied))).check_similarity == 0.77
+
+
+async def test_the_latest_fit_holds_and_an_embedder_without_thresholds_starts_once_it_has_some(database: Database) -> None:
+    settings = Settings(embedder="openai", embedder_model="new", embedder_dimension=8)
+    with pytest.raises(Misconfigured, match="nous calibrate --thresholds --apply"):
+        providers.embedder(await in_force(database, settings))
+    for confirm in (0.8, 0.9):
+        await keep(database, "openai:new", confirm_similarity=confirm, check_similarity=0.7, episode_similarity=0.75)
+    made = providers.embedder(await in_force(database, settings))
+    assert (made.name, made.confirm_similarity, made.check_similarity) == ("openai:new", 0.9, 0.7)
+
+
+async def test_a_worker_s_embedder_has_what_was_kept(database: Database, database_url: str) -> None:
+    await keep(database, "zero", confirm_similarity=0.88, check_similarity=0.66)
+    settings = await in_force(database)
+    async with kit(settings, database_url, providers.embedder(settings), OfflineMind()) as tools:
+        assert (tools.embedder.confirm_similarity, tools.embedder.check_similarity) == (0.88, 0.66)
