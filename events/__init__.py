@@ -6,7 +6,7 @@ Agents in any language need only this much of it: `XADD <stream> * data <JSON ob
 from .base import MAX_CONTENT_CHARACTERS, Event, Provenance
 from .censors import CensorAdded, CensorEscalated, CensorRelaxed, CensorTriggered, Severity
 from .decisions import DecisionOutcome, DecisionRecorded, DecisionReviewed, Stakes
-from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, EpisodeUnsettled, SummaryWriter
+from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, EpisodeThawed, EpisodeUnsettled, SummaryWriter
 from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
 from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
@@ -46,6 +46,7 @@ CATALOGUE: dict[str, type[Event]] = {
         FactSplit,
         FactForgotten,
         EpisodeRestored,
+        EpisodeThawed,
         CensorAdded,
         CensorRelaxed,
         AgentForgotten,
@@ -88,6 +89,7 @@ __all__ = [
     "EpisodeClosed",
     "EpisodeRestored",
     "EpisodeSummarized",
+    "EpisodeThawed",
     "EpisodeUnsettled",
     "Event",
     "FactConfirmed",

@@ -4,6 +4,7 @@ episode_closed ───▶ episode_summarizer ──┬─▶ episode_summarize
 episode_unsettled ▶ episode_resummarizer ┼─▶ fact_learned         what is worth knowing without it, each with its quote
                                          └─▶ episode_unsettled    one that was summarised without a mind, while there is one now
 nous episode restore ──────────────────────▶ episode_restored     what had been put aside as noise is active again
+nous episode thaw ─────────────────────────▶ episode_thawed       what was said is at hand again, all of it
 """
 
 from collections.abc import Mapping
@@ -57,8 +58,9 @@ class EpisodeUnsettled(Event):
     """An episode is to be summarised again."""
 
     episode_id: UUID = Field(description="The episode.")
-    why: Literal["a_mind_appeared", "asked_again", "its_words_came"] = Field(
-        description="What happened: there is a mind now, a person asked, or what was said came after its summary."
+    why: Literal["a_mind_appeared", "asked_again", "its_words_came", "before_ageing"] = Field(
+        description="What happened: there is a mind now, a person asked, what was said came after its summary, or it is so old that less of"
+        " its transcript is kept at hand once it has a summary to speak for it."
     )
 
 
@@ -66,4 +68,12 @@ class EpisodeRestored(Event):
     """A person decided that an episode which had been put aside as noise is worth remembering."""
 
     episode_id: UUID = Field(description="The episode.")
+    reason: ShortText = Field(description="Why, in the person's words.")
+
+
+class EpisodeThawed(Event):
+    """A person decided that all that was said in an episode is at hand again, and stays so for a while."""
+
+    episode_id: UUID = Field(description="The episode.")
+    until: Moment = Field(description="Until when it does not age again.")
     reason: ShortText = Field(description="Why, in the person's words.")

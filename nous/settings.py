@@ -100,7 +100,43 @@ class Settings(BaseSettings):
         default=(), description="Attributes of many values at once, beside those known, as a JSON list of names."
     )
 
+    janitor: Literal["dry-run", "demote", "archive"] = Field(
+        default="dry-run",
+        description="What is done with old facts that were never found: only told, demoted (they count for less), or archived later too.",
+    )
+    janitor_assistant_derived_days: float = Field(
+        default=90.0, gt=0, description="Age at which a fact that an assistant derived is old; of days in which it was not heard."
+    )
+    janitor_episode_summary_days: float = Field(default=180.0, gt=0, description="The same of a fact taken from an episode.")
+    janitor_user_stated_days: float = Field(default=365.0, gt=0, description="The same of a fact that the user stated.")
+    janitor_user_stated: bool = Field(default=False, description="Whether what the user stated is demoted and archived at all.")
+    janitor_assistant_derived_factor: float = Field(
+        default=0.5, ge=0, le=1, description="What the confidence of such a fact is multiplied with once it is demoted."
+    )
+    janitor_episode_summary_factor: float = Field(default=0.7, ge=0, le=1, description="The same of a fact taken from an episode.")
+    janitor_user_stated_factor: float = Field(default=0.8, ge=0, le=1, description="The same of a fact that the user stated.")
+    janitor_archive_days: float = Field(
+        default=180.0, gt=0, description="Days after which what was demoted, and still never found, is archived where that is allowed."
+    )
+    procedure_notes: int = Field(default=10, ge=5, description="Notes of a procedure above which they are put together by the mind.")
+    procedure_effective: float = Field(
+        default=0.8, ge=0, le=1, description="Share of its uses that worked from which on a procedure's patterns are promoted to its core."
+    )
+
     upkeep_clock: bool = Field(default=True, description="Whether upkeep begins by itself; false where something else runs it on time.")
+
+    episode_trim_days: int = Field(
+        default=30, ge=1, le=36_500, description="Age of an episode, from when it began, at which its first and last parts stay at hand."
+    )
+    episode_archive_days: int = Field(
+        default=90, ge=1, le=36_500, description="Age at which nothing of its transcript stays at hand, only summary, lessons and links."
+    )
+    episode_trimmed_characters: int = Field(
+        default=2_000, ge=200, description="How much of a trimmed transcript stays at hand, first and last parts together."
+    )
+    transcript_cold_days: int = Field(
+        default=365, ge=0, le=36_500, description="How long a transcript that was put away is kept before it is let go of; 0 for ever."
+    )
 
     page: int = Field(default=256, ge=1, le=5000, description="Entries a worker fetches and works at once.")
     pages_in_flight: int = Field(default=2, ge=1, description="Pages one worker of one process works at the same time.")

@@ -67,6 +67,7 @@ _ADMITTING = (
     " set_config('transaction_read_only', CASE WHEN :read_only THEN 'on' ELSE current_setting('transaction_read_only') END, true)"
 )
 _BEGIN = text(_ADMITTING)
+_AS = text("SELECT set_config('role', :role, true)")
 _TRANSACTION_TIMEOUT = (  # Postgres 17 and newer know it
     f"SELECT set_config('transaction_timeout', '{TRANSACTION_TIMEOUT_MS}', false)"
     " WHERE current_setting('server_version_num')::int >= 170000"
@@ -200,6 +201,14 @@ async def acting(db: Switch, agents: Collection[str] | None) -> AsyncIterator[Wr
     await db.execute(_BEGIN, taken)
     yield Write(db)
     await db.execute(_BEGIN, {"role": "none", "agents": [], "read_only": False})
+
+
+@asynccontextmanager
+async def erasing(db: Write) -> AsyncIterator[Erase]:
+    """Erase within a Write, for the block: what a worker lets go of, and its own role may not delete. On an error all of it is undone."""
+    await db.execute(_AS, {"role": "nous_eraser"})
+    yield Erase(db)
+    await db.execute(_AS, {"role": "nous_worker"})
 
 
 def engine(url: str, *, pool: int) -> AsyncEngine:

@@ -16,6 +16,12 @@ from .vectors import Vector
 Writer = Literal["producer", "mind", "extract"]
 """Who wrote the summary: it came with the event, a mind did, or it was cut out of the transcript without one."""
 
+Aged = Literal["trimmed", "archived"]
+"""Of its transcript only the first and last parts are at hand, or nothing is."""
+
+Stage = Literal["trim", "archive"]
+"""What is due to be done with a transcript."""
+
 Part = Literal["opening", "summary"]
 How = Literal["named", "session", "time", "mind"]
 """How a decision is known to belong to an episode: its id came with the event, it was made in the same session, it was made while the
@@ -28,7 +34,8 @@ class Episode:
 
     `session_key` leads to its turns, `detail` is the transcript that came with the event instead. `opening` is the first 200 characters
     the user said. `put_aside` says why it is not active. `settled_by` is the event whose summary and facts it has, `model` the mind that
-    read it for them; None when none did.
+    read it for them; None when none did. `aged` says how much of its transcript is at hand, None while all of it is; until `whole_until`
+    it stays so.
     """
 
     agent_id: str
@@ -55,6 +62,8 @@ class Episode:
     tool_count: int | None = None
     brief: str = ""
     settled_by: str | None = None
+    aged: Aged | None = None
+    whole_until: datetime | None = None
 
     @property
     def said(self) -> str:
@@ -121,7 +130,7 @@ async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | No
     return [_episode(row) for row in rows]
 
 
-_UNREAD = "settled_by IS NOT NULL AND model IS NULL AND active AND (detail IS NOT NULL OR session_key IS NOT NULL)"
+_UNREAD = "settled_by IS NOT NULL AND model IS NULL AND active AND (detail IS NOT NULL OR session_key IS NOT NULL OR aged IS NOT NULL)"
 
 
 async def unread(db: Read, *, agent: str | None) -> list[tuple[str, UUID]]:
@@ -150,6 +159,62 @@ async def announce_unread(db: Write, agent: str, *, model: str, limit: int) -> l
         {"agent": agent, "model": model, "limit": limit},
     )
     return sorted(row.episode_id for row in rows)
+
+
+# ── ageing ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Ageing:
+    """By when an episode must have begun to be trimmed, and to be archived, `now`; one whose summary is asked for since `asked` waits."""
+
+    now: datetime
+    trim: datetime
+    archive: datetime
+    asked: datetime
+
+
+@dataclass(frozen=True)
+class Old:
+    """An episode that is due, and what is."""
+
+    episode_id: UUID
+    stage: Stage
+    started_at: datetime
+
+
+SUMMARY_CHARACTERS = 50
+"""The shortest summary that can speak for a transcript (spec 003)."""
+
+_OLD = (
+    "e.active AND e.ended_at IS NOT NULL AND (e.session_key IS NOT NULL OR e.detail IS NOT NULL)"
+    " AND (e.aged IS NULL AND e.started_at <= greatest(CAST(:trim AS timestamptz), :archive)"
+    "  OR e.aged = 'trimmed' AND e.started_at <= :archive)"
+    " AND (e.whole_until IS NULL OR e.whole_until <= :now)"
+    " AND NOT EXISTS (SELECT FROM heart.sessions s WHERE s.agent_id = e.agent_id AND s.session_key = e.session_key AND s.ended_at IS NULL)"
+    f" AND (e.settled_by IS NOT NULL AND e.model IS NOT NULL AND char_length(e.summary) >= {SUMMARY_CHARACTERS}"
+    "  OR NOT EXISTS (SELECT FROM bus.receipts r WHERE r.agent_id = e.agent_id AND r.about = e.episode_id AND r.worker = 'episode_ager'"
+    "   AND r.outcome IN ('asked', 'left') AND r.occurred_at > :asked))"
+)
+
+
+async def agents_with_old(db: Read, by: Ageing) -> list[str]:
+    """Who has an episode that is due; needs an overview."""
+    rows = await db.execute(text(f"SELECT DISTINCT e.agent_id FROM heart.episodes e WHERE {_OLD}"), vars(by))
+    return sorted(row.agent_id for row in rows)
+
+
+async def old(db: Read, agent: str, by: Ageing, *, after: UUID | None, limit: int) -> list[Old]:
+    """The agent's episodes behind `after` that are due, by id."""
+    rows = await db.execute(
+        text(
+            "SELECT e.episode_id, CASE WHEN e.started_at <= :archive THEN 'archive' ELSE 'trim' END AS stage, e.started_at"
+            f" FROM heart.episodes e WHERE e.agent_id = :agent AND (CAST(:after AS uuid) IS NULL OR e.episode_id > :after) AND {_OLD}"
+            " ORDER BY e.episode_id LIMIT :limit"
+        ),
+        {**vars(by), "agent": agent, "after": after, "limit": limit},
+    )
+    return [Old(row.episode_id, row.stage, row.started_at) for row in rows]
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

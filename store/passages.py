@@ -3,7 +3,8 @@
     an episode settled ──put──▶ passage 1, 2, 3 ... under ids that follow from the episode and the place
     settled again ─────put──▶ the same rows with what was said as it is now; what is left over says nothing any more
 
-What was forgotten from an episode takes its passages with it (`erase`); they are made again when it is settled again.
+What was forgotten from an episode takes its passages with it (`erase`); they are made again when it is settled again. When less of its
+transcript is at hand, or all of it again, they are made of that (`remake`), and what they took is given back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -86,6 +87,21 @@ async def keep(db: Write, agent: str, episode: UUID, made: Sequence[Worded]) -> 
         )
 
 
+async def remake(db: Erase, agent: str, episode: UUID, made: Sequence[Worded]) -> None:
+    """Let these be the passages of an episode: one that says what it said keeps its vector and its use, any other goes with them."""
+    rows = await db.execute(
+        text("SELECT passage_id, content FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"),
+        {"agent": agent, "episode": episode},
+    )
+    before = {row.passage_id: row.content for row in rows}
+    new = [one for one in made if before.get(one.passage.passage_id) != one.passage.content]
+    same = {one.passage.passage_id for one in made} - {one.passage.passage_id for one in new}
+    await _erase(db, agent, sorted(before.keys() - same))
+    if new:
+        await db.execute(_PUT, many.packed([{**vars(one.passage), **one.words} for one in new]))
+        await unembedded.add(db, "passage", {(agent, one.passage.passage_id): one.passage.content for one in new})
+
+
 async def by_key(db: Read, keys: Collection[Key]) -> Mapping[Key, Passage]:
     """The passages of these keys that say something; a key that is not there is left out."""
     rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
@@ -118,11 +134,22 @@ async def of_episode(db: Read, agent: str, episode: UUID) -> list[Passage]:
 
 async def erase(db: Erase, agent: str, episode: UUID) -> None:
     """Erase the passages of an episode with their vectors and how often they were told: one made in its place says something else."""
-    key = {"agent": agent, "episode": episode}
-    these = "SELECT passage_id FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"
+    rows = await db.execute(
+        text("SELECT passage_id FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"),
+        {"agent": agent, "episode": episode},
+    )
+    await _erase(db, agent, list(rows.scalars()))
+
+
+async def _erase(db: Erase, agent: str, these: Sequence[UUID]) -> None:
+    if not these:
+        return
+    key = {"agent": agent, "these": these}
     for table in ("heart.memory_vectors", "bus.unembedded", "heart.memory_usage"):
-        await db.execute(text(f"DELETE FROM {table} WHERE agent_id = :agent AND kind = 'passage' AND memory_id IN ({these})"), key)
-    await db.execute(text("DELETE FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"), key)
+        await db.execute(
+            text(f"DELETE FROM {table} WHERE agent_id = :agent AND kind = 'passage' AND memory_id = ANY(CAST(:these AS uuid[]))"), key
+        )
+    await db.execute(text("DELETE FROM heart.passages WHERE agent_id = :agent AND passage_id = ANY(CAST(:these AS uuid[]))"), key)
 
 
 def _passage(row: Any) -> Passage:

@@ -67,6 +67,8 @@ UNSAID: Mapping[str, Mapping[str, object]] = {
         "model": None,
         "settled_by": None,
         "asked_of": None,
+        "aged": None,
+        "whole_until": None,
         "brief": "",
     },
     "heart.facts": {"superseded_by": None, "merged_into": None, "disputes": None},

@@ -21,6 +21,7 @@ from events import (
     DecisionReviewed,
     EpisodeClosed,
     EpisodeRestored,
+    EpisodeThawed,
     EpisodeUnsettled,
     Event,
     FactForgotten,
@@ -54,6 +55,7 @@ FROM_OUTSIDE: Mapping[type[Event], str] = {
     FactUnsettled: "`nous fact`",
     EpisodeUnsettled: "`nous episode`",
     EpisodeRestored: "`nous episode restore`",
+    EpisodeThawed: "`nous episode thaw`",
 }
 
 EXAMPLES: Mapping[type[Event], dict[str, object]] = {

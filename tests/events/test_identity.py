@@ -158,6 +158,7 @@ def test_a_stream_is_named_after_its_event() -> None:
         "fact_forgotten": "FactForgotten",
         "agent_forgotten": "AgentForgotten",
         "episode_restored": "EpisodeRestored",
+        "episode_thawed": "EpisodeThawed",
         "censor_added": "CensorAdded",
         "censor_relaxed": "CensorRelaxed",
     }

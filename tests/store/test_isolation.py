@@ -35,6 +35,7 @@ from store import (
     served,
     sessions,
     tokens,
+    transcripts,
     usage,
     vectors,
     weights,
@@ -74,7 +75,8 @@ THEN = {"terms": QUESTION, "as_of": NOON + timedelta(days=1)}
 WITHOUT_AGENT = {"heart.embedders", "heart.thresholds"}
 UNWRITTEN = {"bus.forgotten"}  # workers read it
 UNCHANGED = UNWRITTEN | {"bus.events", "bus.weights", "bus.audits"}  # workers change nothing in it
-QUEUES = {"bus.retries", "bus.outbox", "bus.unembedded", "bus.fills", "bus.spending", "bus.alembic_version"}  # read for no agent
+QUEUES = {"bus.retries", "bus.outbox", "bus.unembedded", "bus.fills", "bus.spending", "bus.alembic_version", "bus.upkeep_runs", "bus.since"}
+"""Read for no agent."""
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +108,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             await tokens.insert(db, tokens.Token(agent, ONE_ID, "laptop", agent.encode(), NOON))
             await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, retrieved=1)])
             await passages.put(db, agent, ONE_ID, [(WORDS, NOON)])
+            await transcripts.put_away(db, (agent, ONE_ID), transcripts.Transcript(WORDS), at=NOON)
             passage = (agent, "passage", passages.id_of(agent, ONE_ID, 0))
             kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID), (agent, "procedure", ONE_ID), passage])
             await memory_vectors.put(db, Registered("zero", 512, table), [(key, said, a_vector(1)) for key, said in kept.items()])
@@ -253,6 +256,8 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "passages.by_key": lambda db, _: passages.by_key(db, [("b", passages.id_of("b", ONE_ID, 0))]),
     "passages.of_episode": lambda db, _: passages.of_episode(db, "b", ONE_ID),
     "passages.within": lambda db, _: passages.within(db, UUID(int=0), UUID(int=2**128 - 1), agent="b", limit=9),
+    "transcripts.cold": lambda db, _: transcripts.cold(db, "b", ONE_ID),
+    "transcripts.expired": lambda db, _: transcripts.expired(db, "b", before=NOON, after=None, limit=9),
     "memory_vectors.said": lambda db, _: memory_vectors.said(
         db, [("b", "decision", ONE_ID), ("b", "procedure", ONE_ID), ("b", "passage", passages.id_of("b", ONE_ID, 0))]
     ),
@@ -280,6 +285,24 @@ async def test_a_session_for_one_agent_that_asks_for_another_gets_nothing(
         assert not await verb(db, vectors_in)
     async with populated.read(["b"]) as db:
         assert await verb(db, vectors_in)
+
+
+async def test_what_nearly_says_the_same_is_the_agent_s_own_true_now_and_none_of_those_it_is_like(
+    database: Database, vectors_in: str
+) -> None:
+    one, twin, past = (a_fact(agent_id="a", active=active, valid_to=None if active else NOON) for active in (True, True, False))
+    foreign = a_fact(agent_id="b")
+    async with database.write(["a", "b"]) as db:
+        await facts.insert(db, [one, twin, past, foreign])
+        await vectors.insert(db, vectors_in, [(fact.agent_id, fact.fact_id, a_vector(1)) for fact in (one, twin, past, foreign)])
+        await vectors.mark(db, vectors_in, "a", current=[], past=[past.fact_id])
+    for agents in (["a"], ["a", "b"]):
+        async with database.read(agents) as db:
+            (near,) = await vectors.alike(db, vectors_in, "a", [one.fact_id], floor=0.9, limit=9)
+            assert (near.fact_id, near.similarity) == (twin.fact_id, pytest.approx(1, abs=1e-3))
+            assert await vectors.alike(db, vectors_in, "a", [one.fact_id], floor=1.1, limit=9) == []
+    async with database.read(["b"]) as db:
+        assert await vectors.alike(db, vectors_in, "a", [one.fact_id], floor=-1, limit=9) == []
 
 
 async def test_what_is_no_longer_so_of_another_agent_s_episode_is_nobody_else_s(populated: Database) -> None:

@@ -24,7 +24,7 @@ from tests.conftest import a_database
 from tests.factories import NOON, a_fact, a_mention
 from tests.store.conftest import run
 
-HEAD = [f"{number:04}" for number in range(1, 17)]
+HEAD = [f"{number:04}" for number in range(1, 18)]
 
 
 @pytest.fixture
