@@ -56,6 +56,20 @@ async def nearest(db: Read, table: str, asked: Sequence[tuple[str, Vector]], *, 
 
 
 async def recorded(db: Read, table: str, agent: str, said: Mapping[bytes, str]) -> dict[str, Vector]:
+async def alike(db: Read, table: str, agent: str, to: Collection[UUID], *, floor: float, limit: int) -> list[Near]:
+    """The agent's facts that are true now and from `floor` up like one of these, which are not among them; the nearest first."""
+    rows = await db.execute(
+        text(
+            "SELECT o.fact_id, max(1 - (o.vector <=> v.vector)) AS similarity"
+            f" FROM {table} v JOIN {table} o ON o.agent_id = v.agent_id AND o.current AND o.fact_id <> ALL(CAST(:ids AS uuid[]))"
+            " WHERE v.agent_id = :agent AND v.fact_id = ANY(CAST(:ids AS uuid[])) AND 1 - (o.vector <=> v.vector) >= :floor"
+            " GROUP BY o.fact_id ORDER BY similarity DESC, o.fact_id LIMIT :limit"
+        ),
+        {"agent": agent, "ids": list(to), "floor": floor, "limit": limit},
+    )
+    return [Near(fact_id=row.fact_id, similarity=float(row.similarity)) for row in rows]
+
+
     """The vectors that were made of these words, by their content hashes, when the agent's facts were stored; of those that have one."""
     rows = await db.execute(
         text(

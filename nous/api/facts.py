@@ -16,6 +16,7 @@ from events.base import ShortText
 from events.wire import mended
 from nous import clock, ids, people
 from nous.errors import UserMistake
+from nous.forgetting import alike
 from nous.forgetting import fact as forgetting
 from nous.stories.ids_meant import Meant, NotAnId, NothingMeant, SeveralMeant, fact_meant
 from store import embedders, facts
@@ -59,7 +60,9 @@ class Forgotten(Given):
     is_done: bool
     is_whole: bool = Field(description="Whether nothing of it is left; if not, `report.left` says what to do.")
     fact_ids: tuple[UUID, ...]
-    report: dict[str, Any]
+    report: dict[str, Any] = Field(
+        description="What was erased where, what holds the `same_words`, and `alike`: facts that nearly say the same, perhaps meant too."
+    )
 
 
 @router.post("/v1/facts/{fact_id}/restore", response_model=Restored)
@@ -107,16 +110,13 @@ async def forget(fact_id: MemoryId, why: Forget, agent: Agent, service: TheServi
         return _told(await _to_the_end(forgetting.again(service.stores, meant.fact)))
     whole = await forgetting.hanging_on(service.database, meant.fact)
     forgetting.hold_to_a_reason(why.reason, whole)
+    near = await alike.found(service.database, whole, service.recall.embedder)
     if why.dry_run:
         named = [f"{stream}:{event_id}" for stream, event_id in sorted(whole.events)]
         episodes = [one.episode.episode_id for one in whole.episodes]
-        return Forgotten(
-            is_done=False,
-            is_whole=False,
-            fact_ids=tuple(whole.fact_ids),
-            report=shapes.plain({"events": named, "episodes": episodes}),
-        )
-    return _told(await _to_the_end(forgetting.forget(service.stores, meant.fact, whole, reason=mended(why.reason))))
+        told = {"events": named, "episodes": episodes, "alike": [one.as_data() for one in near]}
+        return Forgotten(is_done=False, is_whole=False, fact_ids=tuple(whole.fact_ids), report=shapes.plain(told))
+    return _told(await _to_the_end(forgetting.forget(service.stores, meant.fact, whole, reason=mended(why.reason), alike=near)))
 
 
 async def _to_the_end(done: Any) -> forgetting.Forgotten:

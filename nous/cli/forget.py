@@ -1,13 +1,20 @@
 """`nous fact forget`: what hangs on a fact is told, and asked about, and then all of it is forgotten (nous/forgetting)."""
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
+import providers
 from nous.errors import UserMistake
+from nous.forgetting import alike
 from nous.forgetting import fact as forgetting
+from nous.forgetting.alike import Alike
 from nous.forgetting.fact import Forgotten
 from nous.settings import Settings
 from nous.stories.ids_meant import fact_meant
+from store.database import Database
 from store.lineage import Lineage
+from workers.runtime.calibrated import calibrated
 
 from . import place, screen
 from .forgetting import confirm, listed_counts, print_left, stores_of
@@ -26,19 +33,29 @@ async def forget(settings: Settings, written: str, *, reason: str, agent: str | 
             return _tell(await forgetting.again(stores, fact), is_json=is_json)
         whole = await forgetting.hanging_on(database, fact)
         forgetting.hold_to_a_reason(reason, whole, named="--because")
+        near = await _alike(settings, database, whole)
         if is_dry or not is_sure:
-            _print_plan(whole, is_json=is_json and is_dry)
+            _print_plan(whole, near, is_json=is_json and is_dry)
         if is_dry:
             return True
         if not confirm("Forget all of this? It does not come back.", is_sure=is_sure):
             raise UserMistake("nothing was forgotten")
-        return _tell(await forgetting.forget(stores, fact, whole, reason=reason), is_json=is_json)
+        return _tell(await forgetting.forget(stores, fact, whole, reason=reason, alike=near), is_json=is_json)
+
+
+async def _alike(settings: Settings, database: Database, whole: Lineage) -> Sequence[Alike]:
+    """What nearly says the same; no embedder is loaded for it."""
+    embedder = providers.embedder(await calibrated(database, settings))
+    try:
+        return await alike.found(database, whole, embedder)
+    finally:
+        await embedder.close()
 
 
 # ── printing ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _print_plan(whole: Lineage, *, is_json: bool) -> None:
+def _print_plan(whole: Lineage, near: Sequence[Alike], *, is_json: bool) -> None:
     if is_json:
         screen.emit(
             {
@@ -47,6 +64,7 @@ def _print_plan(whole: Lineage, *, is_json: bool) -> None:
                 "events": [f"{stream}:{event_id}" for stream, event_id in sorted(whole.events)],
                 "reworded": [f"{stream}:{event_id}" for stream, event_id in sorted(whole.reworded)],
                 "episodes": [one.episode.episode_id for one in whole.episodes],
+                "alike": [one.as_data() for one in near],
             }
         )
         return
@@ -59,6 +77,14 @@ def _print_plan(whole: Lineage, *, is_json: bool) -> None:
     console.print(f"  {screen.plural(len(whole.mentions), 'mention')}, {screen.plural(len(whole.events), 'event')}")
     for told in whole.episodes:
         console.print(f"  the words in episode {told.episode.episode_id}; it is summarised again from what is left")
+    _print_alike(near)
+
+
+def _print_alike(near: Sequence[Alike]) -> None:
+    if near:
+        print("these say nearly the same, and stay; forget them too if they are meant:")
+    for one in near:
+        print(f"  {one.fact_id} “{screen.shown(one.content)}”: {place.command()} fact forget {one.fact_id} --because '…'")
 
 
 def _tell(done: Forgotten, *, is_json: bool) -> bool:
@@ -84,5 +110,6 @@ def _tell(done: Forgotten, *, is_json: bool) -> bool:
         for one in done.same:
             print(f"  {one}")
         print(f"what is no fact goes with its agent: {place.command()} agent forget {screen.shown(done.fact.agent_id)} --because '…'")
+    _print_alike(done.alike)
     print_left(done.outcome, f"{place.command()} fact forget {done.fact.fact_id} --because '…'")
     return is_whole

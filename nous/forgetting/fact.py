@@ -2,7 +2,7 @@
 
     what hangs on it ─▶ replay stores ─▶ the live store ─▶ Redis ─▶ what wrote meanwhile ─▶ the check
 
-What merely holds the same words is told, with how to forget it, and left alone.
+What merely holds the same words, or nearly says the same (alike.py), is told, with how to forget it, and left alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,12 +26,13 @@ from store.outbox import Letter
 from workers.runtime import erasing
 from workers.runtime.erasing import Standing
 
+from .alike import Alike
 from .stores import Outcome, Stores, beside, from_redis, send
 
 
 @dataclass
 class Forgotten:
-    """What was forgotten, and what the check found: `same` holds the same words and is no part of it."""
+    """What was forgotten, and what the check found: `same` holds the same words and is no part of it, `alike` nearly says the same."""
 
     fact: Fact
     counts: dict[str, int]
@@ -41,6 +42,7 @@ class Forgotten:
     outcome: Outcome = field(default_factory=Outcome)
     same: list[str] = field(default_factory=list)
     is_checked: bool = True
+    alike: Sequence[Alike] = ()
 
     def as_data(self) -> dict[str, object]:
         """For JSON."""
@@ -53,6 +55,7 @@ class Forgotten:
             "erased": self.counts,
             **self.outcome.as_data(),
             "same_words": self.same,
+            "alike": [one.as_data() for one in self.alike],
             "is_checked": self.is_checked,
             "is_whole": not self.outcome.left,
         }
@@ -72,8 +75,8 @@ def hold_to_a_reason(reason: str, planned: Lineage | None = None, *, named: str 
         raise UserMistake(f"{named} does not do: it says what is to be forgotten, and its receipt stays; say why in other words")
 
 
-async def forget(stores: Stores, fact: Fact, planned: Lineage, *, reason: str) -> Forgotten:
-    """Forget a fact with its lineage, as it was `planned`.
+async def forget(stores: Stores, fact: Fact, planned: Lineage, *, reason: str, alike: Sequence[Alike] = ()) -> Forgotten:
+    """Forget a fact with its lineage, as it was `planned`; `alike` nearly says the same, and is told.
 
     Raises UserMistake for a reason that will not do, and when more hangs on it by now.
     """
@@ -93,7 +96,8 @@ async def forget(stores: Stores, fact: Fact, planned: Lineage, *, reason: str) -
         return await again(stores, fact)
     whole, counts, letters = here
     await send(stores, letters)
-    done = Forgotten(fact, dict(counts), whole.fact_ids, sorted(whole.events), [one.episode.episode_id for one in whole.episodes], outcome)
+    episodes = [one.episode.episode_id for one in whole.episodes]
+    done = Forgotten(fact, dict(counts), whole.fact_ids, sorted(whole.events), episodes, outcome, alike=alike)
     meant = frozenset((*whole.events, *whole.reworded))
     reworded = frozenset(whole.reworded)
     await from_redis(

@@ -18,11 +18,11 @@ from nous.api import telling
 from nous.settings import Settings
 from recall.plans import MOST_MEMORIES as MOST_MEMORIES_OF_A_KIND
 from recall.remembering import Remembered
-from store import censors, decisions, facts, mentions, sessions, usage
+from store import censors, decisions, embedders, facts, mentions, sessions, usage, vectors
 from store.database import Database
 from store.outbox import unpublished
 from store.search import Kind
-from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, an_id
+from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, a_vector, an_id
 from tests.nous.api import MINE, OTHER, Api, Hands, keep, served
 from tests.workers.conftest import ScriptedMind
 from workers.runtime import streams, sweep
@@ -520,3 +520,15 @@ async def test_a_fact_is_forgotten_for_good_everywhere(api: Api, hands: Hands, d
     await api.get(f"/v1/memories/{fact}", 404)
     assert (await api.post("/v1/recall", {"question": "Where is the safe? Behind the mirror?"}))["memories"] == []
     assert (await api.post(f"/v1/facts/{fact}/forget", {"reason": "again"}))["fact_ids"] == [fact]
+    assert (done["report"]["alike"], dry["report"]["alike"]) == ([], [])
+
+
+async def test_what_nearly_says_the_same_as_a_forgotten_fact_is_told_and_stays(api: Api, database: Database) -> None:
+    fact, near, other = (a_fact(agent_id=MINE, content=said) for said in ("555-0117 is hers.", "Hers is 555-0117.", "She drinks tea."))
+    await keep(database, fact, near, other)
+    async with database.write([MINE]) as db:
+        table = (await embedders.active(db)).table
+        await vectors.insert(db, table, [(MINE, one.fact_id, a_vector(seed)) for one, seed in ((fact, 1), (near, 1), (other, 2))])
+    done = await api.post(f"/v1/facts/{fact.fact_id}/forget", {"reason": "she asked"})
+    assert [(one["fact_id"], one["content"]) for one in done["report"]["alike"]] == [(str(near.fact_id), "Hers is 555-0117.")]
+    assert (await api.get(f"/v1/memories/{near.fact_id}"))["kind"] == "fact"

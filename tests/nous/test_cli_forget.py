@@ -299,3 +299,19 @@ async def test_all_of_an_agent_goes_however_much_it_is_and_nothing_of_another(no
 async def test_an_agent_nobody_knows_cannot_be_forgotten(nous: Nous) -> None:
     unknown = await nous("agent", "forget", "nobody-at-all", *WHY)
     assert (unknown.exit_code, "nothing is kept of an agent 'nobody-at-all'" in unknown.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("working")
+async def test_what_nearly_says_the_same_is_told_before_and_after_and_left_alone(nous: Nous) -> None:
+    fact = await learned(nous, "The port of staging is 8080.", 1, subject="staging")
+    near = await learned(nous, "Staging listens on port 8080.", 2, subject="staging")
+    await learned(nous, "Maria drinks tea.", 3)
+    dry = await nous.json("fact", "forget", fact, *WHY, "--dry-run")
+    assert [(one["fact_id"], one["content"]) for one in dry["alike"]] == [(near, "Staging listens on port 8080.")]
+    told = await nous("fact", "forget", fact, *WHY, "--dry-run")
+    assert "these say nearly the same, and stay; forget them too if they are meant" in told.stdout
+    assert f"nous fact forget {near} --because" in told.stdout
+    done = await forgotten_(nous, fact)
+    assert [one["fact_id"] for one in done["alike"]] == [near]
+    assert near in [one["fact_id"] for one in await nous.json("facts")]
+    assert (await forgotten_(nous, near))["alike"] == []
