@@ -94,3 +94,29 @@ def test_the_page_of_the_api_says_all_that_the_client_does_and_leads_to_what_nee
     methods = {name for name, one in vars(Client).items() if not name.startswith("_") and callable(one)} - {"close"}
     assert set(re.findall(r"`(\w+)`", page.partition("| method |")[2].partition("Whatever is cut off")[0])) == methods
     assert "](mcp.md)" in page
+
+
+def test_the_page_of_the_api_names_every_field_that_a_body_must_have() -> None:
+    page = (repository() / "docs" / "api.md").read_text()
+    described = FastAPI()
+    for routes in ROUTERS:
+        described.include_router(routes.router)
+    schema = described.openapi()
+    bodies = [way["requestBody"] for ways in schema["paths"].values() for way in ways.values() if "requestBody" in way]
+    named = [body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2] for body in bodies]
+    needed = {(name, field) for name in named for field in schema["components"]["schemas"][name].get("required", ())}
+    assert ("Restore", "reason") in needed
+    assert {(name, field) for name, field in needed if f'"{field}": ' not in page} == set()
+
+
+def test_why_a_person_decides_so_is_taken_under_either_name_by_every_command_that_asks() -> None:
+    commands = [
+        *(("fact", verb) for verb in ("restore", "split", "forget")),
+        ("agent", "forget"),
+        ("episode", "restore"),
+        *(("censor", verb) for verb in ("add", "relax")),
+    ]
+    for words in commands:
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+        assert "--because" in shown, words
+        assert "--reason" in shown, words

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from events import FactRestored
 from events.base import ShortText
@@ -30,11 +30,14 @@ from .who import Agent, TheService
 
 router = APIRouter(tags=["facts"])
 
+REASON = AliasChoices("reason", "because")
+"""The command line calls it --because, and takes --reason."""
+
 
 class Restore(Taken):
     """Why a fact is true after all."""
 
-    reason: ShortText = Field(min_length=1, description="Why; it is kept.")
+    reason: ShortText = Field(min_length=1, validation_alias=REASON, description="Why; it is kept.")
 
 
 class Restored(Given):
@@ -50,7 +53,9 @@ class Restored(Given):
 class Forget(Taken):
     """Why a fact is to be forgotten."""
 
-    reason: ShortText = Field(min_length=1, description="Why, without the words that are to be forgotten: its receipt stays.")
+    reason: ShortText = Field(
+        min_length=1, validation_alias=REASON, description="Why, without the words that are to be forgotten: its receipt stays."
+    )
     dry_run: bool = Field(default=False, description="Only tell what hangs on it.")
 
 

@@ -781,7 +781,8 @@ def import_(
 
 # ── decide ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-Because = Annotated[str, typer.Option("--because", help="Why; it is kept.", show_default=False)]
+Because = Annotated[str, typer.Option("--because", "--reason", help="Why; it is kept.", show_default=False)]
+BecauseAlone = Annotated[str, typer.Option("--because", help="Why; it is kept.", show_default=False)]
 FactId = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it: f-5b0f0d3e.")
 ]
@@ -816,7 +817,9 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
 
 IsDry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be forgotten.")]
 IsSure = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-ReasonKept = Annotated[str, typer.Option("--because", help="Why, without the words themselves; it is kept.", show_default=False)]
+ReasonKept = Annotated[
+    str, typer.Option("--because", "--reason", help="Why, without the words themselves; it is kept.", show_default=False)
+]
 
 
 @fact.command("forget")
@@ -985,7 +988,7 @@ def dead_retry(
 
 @dead.command("drop")
 def dead_drop(
-    because: Because,
+    because: BecauseAlone,
     ids: DeadIds = None,
     is_all: All = False,
     worker: OfWorker = None,
@@ -1050,7 +1053,7 @@ app.add_typer(censor, name="censor", rich_help_panel=DECIDE)
 def censor_add(
     agent: Annotated[str, typer.Option("--agent", help="Whose it is.", show_default=False)],
     pattern: Annotated[str, typer.Option("--pattern", help="What it watches for.", show_default=False)],
-    reason: Annotated[str, typer.Option("--reason", help="Why it is there.", show_default=False)],
+    reason: Annotated[str, typer.Option("--reason", "--because", help="Why it is there.", show_default=False)],
     severity: Annotated[Literal["warn", "block", "absolute"], typer.Option("--severity", help="What it does.")] = "warn",
     threshold: Annotated[
         int | None, typer.Option("--threshold", min=1, help="A warning that fired so often becomes a block.", show_default="5")
@@ -1079,7 +1082,7 @@ def censor_list(agent: Agent = None, is_json: Json = False) -> None:
 @censor.command("relax")
 def censor_relax(
     id_: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept.", show_default=False)],
+    reason: Annotated[str, typer.Option("--reason", "--because", help="Why; it is kept.", show_default=False)],
     agent: Agent = None,
     is_json: Json = False,
 ) -> None:

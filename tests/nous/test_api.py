@@ -313,6 +313,18 @@ async def test_a_session_ends_and_says_what_became_of_it(api: Api, redis: Redis)
     await api.post("/v1/sessions/never/end", {}, 404)
 
 
+async def test_what_is_said_in_a_session_is_recalled_by_others_once_it_has_ended(api: Api, hands: Hands) -> None:
+    await api.post("/v1/sessions/one/turns", {"user": "Remember that the key is under the blue flower pot.", "turn": "1"})
+    await api.post("/v1/sessions/one/turns/1/result", {"assistant": "I will remember the blue flower pot."})
+    await hands.settle(STREAMS)
+    asked = {"user": "Where is the key, under which flower pot?"}
+    assert (await api.post("/v1/sessions/other/turns", asked))["memories"] == []
+    await api.post("/v1/sessions/one/end", {})
+    await hands.settle(STREAMS)
+    told = (await api.post("/v1/sessions/another/turns", asked))["memories"]
+    assert any("blue flower pot" in one["text"] for one in told)
+
+
 async def test_a_session_ends_without_a_body_too(api: Api) -> None:
     await api.post("/v1/sessions/chat/turns", {"user": "Good morning!", "turn": "1"})
     ended = await api.mine.post("/v1/sessions/chat/end")
@@ -477,7 +489,8 @@ async def test_a_retired_fact_is_restored_beside_what_retired_it(api: Api, kit: 
         await hands.settle(STREAMS)
     old, now = (one["events"][0]["made"]["fact_id"] for one in told)
     assert (await api.get(f"/v1/memories/{old}"))["now"] == now
-    restored = await api.post(f"/v1/facts/{old}/restore", {"reason": "she has two homes"})
+    await api.post(f"/v1/facts/{old}/restore", {}, 422)
+    restored = await api.post(f"/v1/facts/{old}/restore", {"because": "she has two homes"})
     assert (restored["beside"], restored["is_active"], restored["still_retired_by"]) == (now, True, None)
     assert [one["reason"] for one in await published(redis, "fact_restored")] == ["she has two homes"]
     for fact in (old, now):
