@@ -4,6 +4,7 @@ settle ──┬─ too little ──────▶ its episode is put aside, a
          ├─ summarised ──────▶ its agent closed it before: it keeps what it has, and is summarised again if the session went on
          └─ otherwise ───────▶ its episode is closed, and episode_closed is committed with it; a running worker publishes that
 end_again ▶ a session that was given up takes the lesson and the outcome it was owed
+close_with_more ▶ a session whose last turn was answered after its end is settled again, with the answer
 restore ──▶ an episode that was put aside is active, and closed if its session has ended
 """
 
@@ -67,18 +68,21 @@ async def settle(
     if session.episode_id is None and (lesson or not is_trivial):
         why = "it ended with a lesson" if is_trivial else "it ended, and was more than a beginning"
         session = await opening.open_episode(db, tools, session, beginning, why=why)
+    is_again = session.ended_at is not None
     session = replace(session, ended_at=max(at, session.last_at), ending=how)
     await sessions.put(db, session)
     before = await _episode(db, session)
     if before is None:
         return Ended(session, "no_episode")
     episode = _with_its_end(before, session, lesson, outcome)
-    if before.settled_by and not _went_on(before, session):
+    if before.settled_by and not (is_again or _went_on(before, session)):
         return await _keep_closed(db, session, episode)
     if before.settled_by:
-        return await _close_again(db, session, episode)
+        return await _close_again(db, session, episode, is_again=is_again)
     is_closed = before.ended_at is not None
-    return await (_put_aside(db, session, episode) if is_trivial and not is_closed else _close(db, session, episode))
+    if is_trivial and not is_closed:
+        return await _put_aside(db, session, episode)
+    return await _close(db, session, replace(episode, active=True, put_aside=None), is_again=is_again)
 
 
 async def _episode(db: Write, session: Session) -> Episode | None:
@@ -114,9 +118,9 @@ async def _put_aside(db: Write, session: Session, episode: Episode) -> Ended:
     return Ended(session, "put_aside", aside)
 
 
-async def _close(db: Write, session: Session, episode: Episode) -> Ended:
+async def _close(db: Write, session: Session, episode: Episode, *, is_again: bool) -> Ended:
     closed = replace(episode, ended_at=_ended_at(episode, session))
-    event = closing(closed)
+    event = closing(closed, *([str(session.turn_count)] if is_again else []))
     letter = outbox.letter(event)
     await episodes.put(db, closed)
     await outbox.insert(db, [letter], now=clock.now())
@@ -135,9 +139,9 @@ async def _keep_closed(db: Write, session: Session, episode: Episode) -> Ended:
     return Ended(session, "closed_before", closed)
 
 
-async def _close_again(db: Write, session: Session, episode: Episode) -> Ended:
+async def _close_again(db: Write, session: Session, episode: Episode, *, is_again: bool) -> Ended:
     """Have a summarised episode summarised anew, from all its turns; until then it has the summary it has."""
-    ended = await _close(db, session, replace(episode, settled_by=None))
+    ended = await _close(db, session, replace(episode, settled_by=None), is_again=is_again)
     return replace(ended, became="closed_again")
 
 
@@ -157,6 +161,11 @@ async def end_again(db: Write, tools: Tools, session: Session, *, lesson: str | 
     await sessions.put(db, session)
     await episodes.put(db, episode)
     return Ended(session, "amended", episode)
+
+
+async def close_with_more(db: Write, tools: Tools, session: Session) -> Session:
+    """Settle a session again that had ended, and in which more was said since than it was settled with."""
+    return (await settle(db, tools, session, Beginning(), how=session.ending or "ended", at=session.ended_at or session.last_at)).session
 
 
 def _has(episode: Episode | None, lesson: str | None, outcome: str | None) -> bool:
@@ -190,9 +199,12 @@ async def restore(db: Write, told: EpisodeRestored) -> tuple[Episode, Episode, S
     return before, after, [EpisodeClosed.following(told, **_closing(after))] if is_owed else []
 
 
-def closing(episode: Episode) -> EpisodeClosed:
-    """What is published of an episode whose session ended; its id follows from the episode's, so it is one event however often told."""
-    event_id = derived(EpisodeClosed.stream, "session", episode.agent_id, str(episode.episode_id))
+def closing(episode: Episode, *again: str) -> EpisodeClosed:
+    """What is published of an episode whose session ended; its id follows from the episode's, so it is one event however often told.
+
+    `again` tells apart a closing with more than the one before had: workers do nothing twice for one id.
+    """
+    event_id = derived(EpisodeClosed.stream, "session", episode.agent_id, str(episode.episode_id), *again)
     return EpisodeClosed.model_validate({"event_id": event_id, "agent_id": episode.agent_id, **_closing(episode)})
 
 

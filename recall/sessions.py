@@ -6,6 +6,13 @@
                  └─ otherwise ──▶ its episode is closed, and episode_closed is committed with it; a running worker publishes that
     close_silent ▶ the same end for sessions of which nothing was heard for a while
 
+What an utterance belongs to, by its turn_id:
+
+    an answer ──────────▶ the session in which its turn began, open or ended; one that had ended is closed again, with it
+    a user's words ─┬─ a session is open ────────────────────────────────▶ that one
+                    ├─ said so, under this id, as the last one was ending ▶ that one: they are told again, and change nothing
+                    └─ otherwise ────────────────────────────────────────▶ a session that begins with them
+
 All of it is in Postgres. Each call is one transaction that holds the agent's lock and reads the session anew, so it does not matter
 which process makes it, how many do at once, or which of them ended meanwhile. The embedder is asked before, with no transaction open.
 
@@ -32,6 +39,7 @@ from .reported import ASSISTANT, USER, Said
 from .tools import Tools
 
 SILENT_AT_ONCE = 100
+TOLD_AGAIN_WITHIN = timedelta(hours=1)  # the same words under the same id later on are the next conversation, that numbers its turns anew
 
 log = structlog.get_logger()
 
@@ -48,8 +56,9 @@ async def start_turn(
 ) -> Session:
     """A turn begins: keep what the user said, and open an episode if the session has none and deserves one.
 
-    Begins the session when none of this id is open. `at` is when it was said, now if absent. Reported again under its `turn_id` within
-    the session, it changes nothing. Gives the session as it is now: `episode_id`, or in `not_opened` why there is none yet.
+    Begins the session when none of this id is open. `at` is when it was said, now if absent. Reported again under its `turn_id`, within
+    the session or soon after its end, it changes nothing. Gives the session as it is now: `episode_id`, or in `not_opened` why there is
+    none yet.
     Raises UserMistake for an id or a time that does not do and for a text of more than 1,048,576 characters; Outage and Contended.
     """
     heard = reported.utterance(agent, session_id, USER, said, at=at, turn_id=turn_id)
@@ -85,8 +94,9 @@ async def end_turn(
 ) -> Session:
     """A turn has ended: keep what the assistant said, and count the turn and the tools it used, by their names.
 
-    Begins the session when none of this id is open, as after a long silence: no words are lost. `letters` tell of the answer, and are
-    committed with it. Otherwise as `start_turn`.
+    A turn that began before its session ended is answered there, and the session is closed again. Begins the session when nobody began
+    the turn and none of this id is open: no words are lost. `letters` tell of the answer, and are committed with it. Otherwise as
+    `start_turn`.
     """
     heard = reported.utterance(agent, session_id, ASSISTANT, said, at=at, turn_id=turn_id)
     names = [name for tool in used if (name := reported.short("a tool's name", tool))]
@@ -101,13 +111,15 @@ async def end_turn(
             assistant_characters=session.assistant_characters + len(heard.own),
             tools=tuple(dict.fromkeys([*session.tools, *names])),
         )
+        if session.ended_at is not None:
+            return await ending.close_with_more(db, tools, session)
         await sessions.put(db, session)
     return session
 
 
 async def _keep(db: Write, heard: Said) -> tuple[Session, bool]:
-    """Keep this utterance in the open session, or in one that begins with it; gives the session, and whether the utterance was new."""
-    session = await sessions.open_one(db, heard.agent, heard.session_id) or await _begin(db, heard)
+    """Keep this utterance in the session it belongs to; gives the session, and whether the utterance was new."""
+    session = await _session_of(db, heard) or await _begin(db, heard)
     turn = Turn(
         agent_id=session.agent_id,
         session_key=session.session_key,
@@ -126,6 +138,19 @@ async def _keep(db: Write, heard: Said) -> tuple[Session, bool]:
     if known is not None:
         return session, False
     return replace(session, last_at=max(session.last_at, heard.at), heard_at=clock.now()), True
+
+
+async def _session_of(db: Write, heard: Said) -> Session | None:
+    """The session this utterance belongs to; None when one begins with it."""
+    is_open = await sessions.open_one(db, heard.agent, heard.session_id)
+    if heard.turn_id is None or (is_open and heard.speaker == USER):
+        return is_open
+    begun = await sessions.begun_in(db, heard.agent, heard.session_id, heard.turn_id)
+    if begun is None:
+        return is_open
+    session, said = begun
+    is_told_again = said == heard.content and clock.now() - session.heard_at < TOLD_AGAIN_WITHIN
+    return session if heard.speaker == ASSISTANT or is_told_again else None
 
 
 async def _begin(db: Write, heard: Said) -> Session:

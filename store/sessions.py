@@ -1,7 +1,7 @@
 """Sessions: conversations as an agent reports them, and their turns word for word.
 
 One of a session_id is open at a time; when it has ended, the same session_id begins another. A turn that is reported again under its
-turn_id is the same turn.
+turn_id is the same turn, as recall/sessions.py says.
 """
 
 from collections.abc import Sequence
@@ -95,16 +95,19 @@ async def latest(db: Read, agent: str, session_id: str) -> Session | None:
     return _session(row) if row else None
 
 
-async def has_begun(db: Read, agent: str, session_id: str, turn_id: str) -> bool:
-    """Whether a user said something under this turn_id in a session of this id, open or ended."""
+async def begun_in(db: Read, agent: str, session_id: str, turn_id: str) -> tuple[Session, str] | None:
+    """The session of this id in which a user said something under this turn_id, and what: the open one, or that heard of last."""
     rows = await db.execute(
         text(
-            "SELECT 1 FROM heart.sessions s JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
-            " WHERE s.agent_id = :agent AND s.session_id = :session AND t.turn_id = :turn AND t.speaker = 'user' LIMIT 1"
+            f"SELECT {', '.join(f's.{name}' for name in _NAMES)}, t.content AS said"
+            " FROM heart.sessions s JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
+            " WHERE s.agent_id = :agent AND s.session_id = :session AND t.turn_id = :turn AND t.speaker = 'user'"
+            " ORDER BY s.ended_at IS NULL DESC, s.heard_at DESC LIMIT 1"
         ),
         {"agent": agent, "session": session_id, "turn": turn_id},
     )
-    return rows.one_or_none() is not None
+    row = rows.one_or_none()
+    return (_session(row), str(row.said)) if row else None
 
 
 async def agents(db: Read, session_id: str, *, agent: str | None) -> list[str]:
@@ -209,4 +212,4 @@ async def listed(db: Read, *, agent: str | None, limit: int | None) -> Sequence[
 
 
 def _session(row: Any) -> Session:
-    return Session(**{**row._mapping, "tools": tuple(row.tools)})
+    return Session(**{**{name: row._mapping[name] for name in _NAMES}, "tools": tuple(row.tools)})

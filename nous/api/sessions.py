@@ -120,8 +120,8 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheSer
     Each censor that applies is published as `censor_triggered`, and `is_blocked` says whether one stops the turn.
     """
     turn_id = turn.turn or str(ids.new())
-    before = await _conversation(service, agent, session_id, turn_id)
     session = await sessions.start_turn(service.recall, agent, session_id, turn.user, at=turn.at, turn_id=turn_id, frame=turn.frame)
+    before = await _conversation(service, session, turn_id)
     remembered = await remember(
         service.recall, agent, turn.user, conversation=before, frame=turn.frame, budget=turn.budget, explain=turn.explain
     )
@@ -135,11 +135,11 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheSer
 async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent, service: TheService) -> Ended:
     """A turn has ended: keep what was answered, and count what it drew on, of what the turn was told. Harmless to say again.
 
-    404 for a turn that nobody began. One that began before its session ended, as after a long silence, is answered all the same.
+    404 for a turn that nobody began. One that began before its session ended is answered there, and the session is closed again with it.
     """
     reported.require_ids(agent, session_id, turn)
     async with service.database.read([agent]) as db:
-        if not await kept.has_begun(db, agent, session_id, turn):
+        if await kept.begun_in(db, agent, session_id, turn) is None:
             raise Problem(404, f"no turn of that id was begun in that session, so nothing was kept; {BEGINS}")
         serving = await served.get(db, agent, session_id, turn)
         lines = await served.lines(db, agent, serving.memories) if serving else {}
@@ -174,14 +174,12 @@ async def end(session_id: SessionId, agent: Agent, service: TheService, how: Ann
     return Closed(session_id=session_id, became=ended.became, episode_id=ended.episode.episode_id if ended.episode else None)
 
 
-async def _conversation(service: Service, agent: str, session_id: str, turn_id: str) -> list[str]:
+async def _conversation(service: Service, session: Session, turn_id: str) -> list[str]:
     """What was said before this turn, the last utterance last; of a turn that is told again too."""
-    reported.require_ids(agent, session_id, turn_id)
-    furthest = plans.furthest_window(plans.overrides(service.recall.settings.recall_plans, agent))
-    looked_back = UTTERANCES_OF_A_TURN * (furthest + 1)  # one more, for a turn that is told again
-    async with service.database.read([agent]) as db:
-        session = await kept.open_one(db, agent, session_id)
-        said = await kept.turns(db, agent, session.session_key, last=looked_back) if session else []
+    furthest = plans.furthest_window(plans.overrides(service.recall.settings.recall_plans, session.agent_id))
+    looked_back = UTTERANCES_OF_A_TURN * (furthest + 1)  # one more, for the turn itself
+    async with service.database.read([session.agent_id]) as db:
+        said = await kept.turns(db, session.agent_id, session.session_key, last=looked_back)
     before = [one.content for one in said]
     again = next((at for at, one in enumerate(said) if one.turn_id == turn_id), len(said))
     return before[:again]

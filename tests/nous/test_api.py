@@ -366,6 +366,21 @@ async def test_an_answer_that_comes_after_its_session_has_ended_is_kept_and_may_
     assert first["turn_count"] == 1
 
 
+async def test_a_conversation_that_is_told_again_after_its_end_is_kept_and_counted_once(api: Api, redis: Redis, database: Database) -> None:
+    await keep(database, a_fact(agent_id=MINE, content="Maria drinks green tea with honey", provenance="user_stated"))
+    told = []
+    for _ in range(2):
+        told.append(await api.post("/v1/sessions/chat/turns", {"user": "What does Maria drink? Tea?", "turn": "1"}))
+        told.append(await api.post("/v1/sessions/chat/turns/1/result", {"assistant": "Green tea with honey.", "tools": ["search"]}))
+        told.append(await api.post("/v1/sessions/chat/end", {}))
+    for first, again in zip(told[:2], told[3:5], strict=True):
+        assert first == again
+    assert [one["became"] for one in (told[2], told[5])] == ["closed", "ended_before"]
+    for stream in ("memory_recalled", "memory_referenced", "episode_closed"):
+        assert len({event["event_id"] for event in await published(redis, stream)}) == 1, stream
+    assert len((await api.post("/v1/recall", {"question": "What does Maria drink?", "kinds": ["fact"]}))["memories"]) == 1
+
+
 async def test_ids_that_an_answer_cites_and_its_turn_was_not_told_are_named(api: Api, database: Database) -> None:
     fact = a_fact(agent_id=MINE, content="Maria drinks green tea in the morning", provenance="user_stated")
     await keep(database, fact)

@@ -387,11 +387,75 @@ async def test_a_turn_that_is_reported_again_counts_once(talk: Talk) -> None:
     assert await talk.words("chat") == [("user", "Hello"), ("assistant", "Hi!")]
 
 
-async def test_the_next_session_of_the_same_id_numbers_its_turns_anew(talk: Talk) -> None:
-    first = await talk.turn("chat", turn_id="1")
-    await talk.end("chat")
-    second = await talk.turn("chat", turn_id="1")
+@pytest.mark.parametrize(("said", "later"), [("Good morning", timedelta()), ("Hello", 24 * HOUR)], ids=["other words", "the next day"])
+async def test_the_next_session_of_the_same_id_numbers_its_turns_anew(talk: Talk, said: str, later: timedelta) -> None:
+    with clock.held(NOON):
+        first = await talk.turn("chat", turn_id="1")
+        await talk.end("chat")
+    with clock.held(NOON + later):
+        second = await talk.turn("chat", said, f"{said}!", turn_id="1")
     assert (second.turn_count, second.session_key != first.session_key) == (1, True)
+    assert await talk.words("chat") == [("user", said), ("assistant", f"{said}!")]
+
+
+async def test_a_conversation_that_is_told_again_after_its_end_is_kept_once(talk: Talk) -> None:
+    told = [("1", "I live in Oslo.", "Noted."), ("2", "I only drink green tea.", "Noted, too.")]
+    sessions_of_it = set()
+    for _ in range(2):
+        for turn_id, said, answered in told:
+            sessions_of_it.add((await talk.turn("chat", said, answered, turn_id=turn_id)).session_key)
+        ended = await talk.end("chat", reflection="Ask first.")
+        assert (ended.session.turn_count, ended.session.user_characters) == (2, 38)
+    assert ended.became == "ended_before"
+    assert len(sessions_of_it) == len(await talk.episodes()) == len(await talk.letters()) == 1
+    assert await talk.words("chat") == [
+        ("user", "I live in Oslo."),
+        ("assistant", "Noted."),
+        ("user", "I only drink green tea."),
+        ("assistant", "Noted, too."),
+    ]
+    with pytest.raises(UserMistake, match="was reported before with other words"):
+        await sessions.end_turn(talk.tools, "a", "chat", "Never mind.", turn_id="2")
+    anew = await talk.start("chat", "I only drink green tea.", turn_id="3")
+    assert anew.session_key not in sessions_of_it
+
+
+@pytest.mark.parametrize("how", ["ended", "abandoned"])
+async def test_an_answer_that_comes_after_the_end_is_in_the_summary_of_its_own_session(
+    silent: Talk, summarizer: Bench, mind: WritingMind, how: str
+) -> None:
+    with clock.held(NOON):
+        await silent.turn("chat", "I live in Oslo.", "Noted.", used=["calendar"], turn_id="1")
+        session = await silent.start("chat", "Which ferry goes to Nesodden?", turn_id="2")
+    with clock.held(NOON + 2 * HOUR):
+        (ended,) = await sessions.close_silent(silent.tools) if how == "abandoned" else [await silent.end("chat")]
+        assert ended.became == "closed"
+        await summarizer.work(*await silent.letters())
+        summarised = await silent.episode("chat")
+        for _ in range(2):
+            late = await sessions.end_turn(silent.tools, "a", "chat", "The B10 from Aker Brygge.", used=["search"], turn_id="2")
+            assert (late.session_key, late.ending, late.turn_count, late.tools) == (session.session_key, how, 2, ("calendar", "search"))
+    assert summarised is not None
+    first, again = sorted(await silent.letters(), key=lambda one: one.turn_count or 0)
+    assert (first.episode_id, again.episode_id, again.turn_count) == (late.episode_id, late.episode_id, 2)
+    mind.fields["summary"] = "Maria takes the B10."
+    await summarizer.work(again)
+    episode = await silent.episode("chat")
+    assert episode is not None
+    assert (summarised.summary == episode.summary, episode.summary) == (False, "Maria takes the B10.")
+    assert [one.content for one in mind.put[-1].about.utterances][-1] == "The B10 from Aker Brygge."
+    assert len(await silent.episodes()) == 1
+
+
+@pytest.mark.parametrize(("answered", "became"), [("Hi!", False), ("Hello! " * 100, True)], ids=["still too little", "more than that"])
+async def test_an_answer_that_comes_after_the_end_decides_whether_it_was_too_little(talk: Talk, answered: str, became: bool) -> None:
+    await talk.start("chat", "Hello", turn_id="1")
+    assert (await talk.end("chat")).became == "put_aside"
+    await sessions.end_turn(talk.tools, "a", "chat", answered, turn_id="1")
+    episode = await talk.episode("chat")
+    assert episode is not None
+    assert (episode.active, episode.put_aside is None, len(await talk.letters())) == (became, became, int(became))
+    assert await talk.words("chat") == [("user", "Hello"), ("assistant", answered)]
 
 
 @pytest.mark.parametrize(
