@@ -16,6 +16,7 @@ from nous import embedded
 from nous.api import events as routes
 from nous.api import telling
 from nous.settings import Settings
+from recall import sessions as talks
 from recall.plans import MOST_MEMORIES as MOST_MEMORIES_OF_A_KIND
 from recall.remembering import Remembered
 from store import censors, decisions, embedders, facts, mentions, sessions, usage, vectors
@@ -301,6 +302,22 @@ async def test_a_turn_told_again_is_kept_and_counted_once(api: Api, redis: Redis
     await api.post("/v1/sessions/chat/turns", {"user": "something else", "turn": "1"}, 422)
 
 
+@pytest.mark.parametrize(("window", "is_told"), [(100, False), (5, True)])
+async def test_what_was_said_so_many_turns_ago_is_left_out_if_the_plan_looks_back_so_far(
+    database_url: str, stack: embedded.Stack, redis: Redis, window: int, *, is_told: bool
+) -> None:
+    coffee, plans = "Maria takes her coffee black", {"*": {"window": {"question": window}}}
+    settings = Settings(embedder="zero", mind="offline", recall_plans=plans)
+    async with served(settings, database_url, stack.redis_url) as api:
+        await keep(api.service.database, a_fact(agent_id=MINE, content=coffee))
+        said = [f"{coffee}.", *(f"That is noted, {number}." for number in range(98))]
+        for turn, one in enumerate(said):
+            await talks.start_turn(api.service.recall, MINE, "long", one, turn_id=str(turn))
+            await talks.end_turn(api.service.recall, MINE, "long", "Good.", turn_id=str(turn))
+        got = await api.post("/v1/sessions/long/turns", {"user": "How does Maria take her coffee?", "frame": "question"})
+    assert (coffee in [one["text"] for one in got["memories"]]) is is_told
+
+
 async def test_a_session_ends_and_says_what_became_of_it(api: Api, redis: Redis) -> None:
     for turn in ("1", "2"):
         await api.post("/v1/sessions/chat/turns", {"user": "Which database shall we take for this?", "turn": turn})
@@ -540,6 +557,7 @@ async def test_a_fact_is_forgotten_for_good_everywhere(api: Api, hands: Hands, d
     await api.post(f"/v1/facts/{fact}/forget", {"reason": "The safe is behind the mirror"}, 422)
     done = await api.post(f"/v1/facts/{fact}/forget", {"reason": "she asked"})
     assert (done["is_done"], done["is_whole"], done["report"]["left"]) == (True, True, []), done
+    assert (done["report"]["alike"], dry["report"]["alike"]) == ([], [])
     assert done["report"]["redis_entries"] > 0
     assert await published(redis, "fact_learned") == []
     async with database.read([MINE]) as db:
@@ -548,7 +566,6 @@ async def test_a_fact_is_forgotten_for_good_everywhere(api: Api, hands: Hands, d
     await api.get(f"/v1/memories/{fact}", 404)
     assert (await api.post("/v1/recall", {"question": "Where is the safe? Behind the mirror?"}))["memories"] == []
     assert (await api.post(f"/v1/facts/{fact}/forget", {"reason": "again"}))["fact_ids"] == [fact]
-    assert (done["report"]["alike"], dry["report"]["alike"]) == ([], [])
 
 
 async def test_what_nearly_says_the_same_as_a_forgotten_fact_is_told_and_stays(api: Api, database: Database) -> None:
