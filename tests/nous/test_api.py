@@ -310,7 +310,7 @@ async def test_what_was_said_so_many_turns_ago_is_left_out_if_the_plan_looks_bac
     settings = Settings(embedder="zero", mind="offline", recall_plans=plans)
     async with served(settings, database_url, stack.redis_url) as api:
         await keep(api.service.database, a_fact(agent_id=MINE, content=coffee))
-        said = [f"{coffee}.", *(f"That is noted, {number}." for number in range(98))]
+        said = [coffee, *(f"That is noted, {number}." for number in range(98))]
         for turn, one in enumerate(said):
             await talks.start_turn(api.service.recall, MINE, "long", one, turn_id=str(turn))
             await talks.end_turn(api.service.recall, MINE, "long", "Good.", turn_id=str(turn))
