@@ -1,13 +1,12 @@
 """Audit by a sample: what would take a look at every pair, or at every word, is looked at of facts drawn by chance, the same each time.
 
     sampled ─▶ facts drawn by a hash of their ids, from one week or from all time: one pass over the table, the few best kept
-    twins   ─▶ for each of a page of them the nearest other true fact of the same agent, by exact cosine, and what is known of the two
+    twins   ─▶ for each of some of one agent the nearest other true fact of it, by exact cosine, and what is known of the two
 
-An exact look at one fact takes time in proportion to its agent's facts: 1.5 ms of 1,000, 14 ms of 10,000 (docs/performance.md), so that
-whoever asks goes page by page and stops when the time is over.
+An exact look takes time in proportion to the agent's facts, so that whoever asks goes page by page and stops when the time is over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -58,31 +57,32 @@ class Twin:
     known: str
 
 
-async def twins(db: Read, used: Registered, facts: Sequence[Drawn], *, floor: float) -> list[Twin]:
-    """For each of these facts the nearest other one of its agent that is true, where that is at `floor` (cosine) or above."""
-    if not facts:
-        return []
+async def twins(db: Read, used: Registered, agent: str, facts: Collection[UUID], *, floor: float) -> list[Twin]:
+    """For each of these facts the nearest other one of the agent that is true, where that is at `floor` (cosine) or above.
+
+    The agent's vectors are read once, however many of its facts are asked about.
+    """
     rows = await db.execute(
         text(
-            "SELECT f.agent_id, f.fact_id, o.fact_id AS other_id, coalesce(f.own_content, f.content) AS content,"
-            " coalesce(o.own_content, o.content) AS other, 1 - n.distance AS similarity,"
+            "WITH q AS MATERIALIZED (SELECT v.fact_id, v.vector FROM unnest(CAST(:facts AS uuid[])) AS q(fact_id)"
+            f"  CROSS JOIN LATERAL (SELECT * FROM {used.table} v WHERE v.agent_id = :agent AND v.fact_id = q.fact_id OFFSET 0) v),"
+            f" t AS NOT MATERIALIZED (SELECT fact_id, vector FROM {used.table} WHERE agent_id = :agent AND current OFFSET 0),"
+            " near AS MATERIALIZED (SELECT CAST(:agent AS text) AS agent_id, q.fact_id, t.fact_id AS other_id,"
+            "  t.vector <=> q.vector AS distance FROM t"
+            "  JOIN q ON t.fact_id <> q.fact_id AND (t.vector <=> q.vector) <= 1 - CAST(:floor AS float))"
+            " SELECT DISTINCT ON (f.agent_id, f.fact_id) f.agent_id, f.fact_id, o.fact_id AS other_id,"
+            " coalesce(f.own_content, f.content) AS content, coalesce(o.own_content, o.content) AS other, 1 - n.distance AS similarity,"
             " coalesce(f.subject_key <> o.subject_key, false) OR coalesce(lower(f.attribute) <> lower(o.attribute), false)"
             "  AS is_about_another, (f.created_at, f.fact_id) > (o.created_at, o.fact_id) AS is_later,"
             " coalesce((SELECT r.relation FROM heart.relations r WHERE r.agent_id = f.agent_id"
             "  AND r.low_key = least(f.text_key, o.text_key) AND r.high_key = greatest(f.text_key, o.text_key)),"
             "  (SELECT max(a.relation) FROM bus.answers a WHERE a.agent_id = f.agent_id"
-            "  AND (a.older_key, a.newer_key) IN ((f.text_key, o.text_key), (o.text_key, f.text_key))), '') AS known"
-            " FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
-            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.fact_id = q.fact_id OFFSET 0) f"
-            f" CROSS JOIN LATERAL (SELECT * FROM {used.table} one WHERE one.agent_id = q.agent_id AND one.fact_id = q.fact_id OFFSET 0) v"
-            f" CROSS JOIN LATERAL (SELECT near.* FROM (SELECT t.fact_id, t.vector <=> v.vector AS distance FROM {used.table} t"
-            "  WHERE t.agent_id = q.agent_id AND t.fact_id <> q.fact_id AND t.current ORDER BY distance, t.fact_id LIMIT 8) near"
-            "  JOIN heart.facts alive ON alive.agent_id = q.agent_id AND alive.fact_id = near.fact_id AND alive.active"
-            "  ORDER BY near.distance, near.fact_id LIMIT 1) n"
-            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.fact_id = n.fact_id OFFSET 0) o"
-            " WHERE f.active AND 1 - n.distance >= :floor ORDER BY f.agent_id, f.fact_id"
+            "  AND (a.older_key, a.newer_key) IN ((f.text_key, o.text_key), (o.text_key, f.text_key))), '') AS known FROM near n"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = n.agent_id AND one.fact_id = n.fact_id OFFSET 0) f"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = n.agent_id AND one.fact_id = n.other_id OFFSET 0) o"
+            " WHERE f.active AND o.active ORDER BY f.agent_id, f.fact_id, n.distance, n.other_id"
         ),
-        {"agents": [one.agent_id for one in facts], "facts": [one.fact_id for one in facts], "floor": floor},
+        {"agent": agent, "facts": list(facts), "floor": floor},
     )
     return [Twin(**row._mapping) for row in rows]
 
