@@ -61,7 +61,9 @@ async def list_facts(settings: Settings, wanted: Wanted, *, limit: int | None, i
         return
     console = screen.out()
     if not shown:
-        console.print(unknown or _nothing(wanted, first))
+        console.print(_nothing(wanted, first))
+        if unknown:
+            console.print(unknown)
     elif not console.is_terminal:
         print("\t".join(PIPED))
     elif wanted.as_of or wanted.known_at:

@@ -43,17 +43,17 @@ class Listing(Generic[T]):
         is_json: bool,
         agent: str | None = None,
     ) -> None:
-        """Print what is found, at most so many; `nothing` when there is none, or that nothing at all is kept of `agent`."""
+        """Print what is found, at most so many; `nothing` when there is none, and when nothing at all is kept of `agent` that too."""
         most = screen.at_most(limit, is_json=is_json)
         async with place.database(settings) as database, database.overview() as db:
             found = await find(db, None if most is None else most + 1)
-            nothing = nothing if found else await unheard.of(db, agent) or nothing
+            unknown = None if found else await unheard.of(db, agent)
         shown = found[:most]
         console = screen.out()
         if is_json:
             screen.emit([self.as_data(one) for one in shown])
         elif not shown:
-            console.print(nothing)
+            console.print(f"{nothing}\n{unknown}" if unknown else nothing)
         elif console.is_terminal:
             self.print_table(console, shown)
         else:

@@ -23,6 +23,8 @@ from nous.stories.words import plural as plural
 from nous.stories.words import rounded as rounded
 from nous.stories.words import spoken as spoken
 
+from .narrow import Fitting
+
 PIPE_WIDTH = 10_000  # no row is that long, so none is wrapped
 PROSE_WIDTH = 100
 LISTED = 100  # of what is listed on a terminal, unless more is asked for
@@ -74,8 +76,8 @@ def shown(content: str) -> str:
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without lines, its headings dim; columns named in `right` hold numbers."""
-    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    """A table without lines, its headings dim; columns named in `right` hold numbers. On a narrow terminal a row is told field by field."""
+    made = Fitting(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right, overflow="fold")
     return made
