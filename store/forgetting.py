@@ -35,6 +35,11 @@ OPENING_CHARACTERS = 200
 TOLD = {"fact_id", "similarity", "relation", "decided_by", "why", "now", "was", "active", "superseded_by", "merged_into", "disputes"} | {
     "valid_from",
     "valid_to",
+    "pinned_at",
+    "demoted_at",
+    "demoted_to",
+    "archived_at",
+    "reinstated_at",
 }
 """What evidence may go on saying of a fact that was forgotten."""
 
@@ -187,6 +192,7 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
         text(
             "UPDATE heart.facts f SET content = '', content_hash = '', words = '', word_count = 0, own_content = NULL, subject = NULL,"
             " subject_key = NULL, attribute = NULL, source = NULL, active = false, disputes = NULL, text_key = q.text_key,"
+            " pinned_at = NULL, demoted_at = NULL, demoted_to = NULL, archived_at = NULL, reinstated_at = NULL,"
             f" forgotten_at = :now, recorded_at = :now, recorded_by = :by FROM {many.these('heart.facts')}"
             " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
         ),

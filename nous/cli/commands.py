@@ -380,10 +380,11 @@ def recall(
 def facts(
     agent: Agent = None,
     with_inactive: Annotated[
-        bool, typer.Option("--all", help="Those that are superseded or merged too, with what became of them.")
+        bool, typer.Option("--all", help="Those that are superseded, merged or archived too, with what became of them.")
     ] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was true then, as far as is known.")] = None,
     known_at: Annotated[str | None, typer.Option("--known-at", metavar="TIME", help="What had been recorded by then.")] = None,
+    only_pinned: Annotated[bool, typer.Option("--pinned", help="Only what is pinned, which upkeep lets be.")] = False,
     limit: Limit = None,
     is_json: Json = False,
 ) -> None:
@@ -396,7 +397,7 @@ def facts(
     from .moments import typed
     from .place import settings
 
-    wanted = Wanted(agent, with_inactive, typed("--as-of", as_of), typed("--known-at", known_at))
+    wanted = Wanted(agent, with_inactive, typed("--as-of", as_of), typed("--known-at", known_at), only_pinned)
     asyncio.run(list_facts(settings(), wanted, limit=limit, is_json=is_json))
 
 
@@ -787,15 +788,16 @@ FactId = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it: f-5b0f0d3e.")
 ]
 
-fact = typer.Typer(help="Restore what was retired, split what was merged, forget: it holds for ever.", no_args_is_help=True)
+fact = typer.Typer(help="Restore what was retired or archived, split what was merged, pin, forget.", no_args_is_help=True)
 app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
 
 
 @fact.command("restore")
 def fact_restore(id_: FactId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
-    """Let a retired fact be true again, beside the one that retired it.
+    """Let a retired fact be true again, or undo what upkeep did to one.
 
-    Both are then true, and no mind is asked about the two again. Another fact may retire it; that is decided in the same way.
+    One that another fact retired is then true beside it, and no mind is asked about the two again. Another fact may retire it; that is
+    decided in the same way. One that upkeep demoted counts in full, and one that it archived is active again.
     """
     from .fact_decision import restore
     from .place import settings
@@ -813,6 +815,30 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
     from .place import settings
 
     asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
+MayBecause = Annotated[str, typer.Option("--because", "--reason", help="Why, if it is to be kept.")]
+
+
+@fact.command("pin")
+def fact_pin(id_: FactId, reason: MayBecause = "", agent: Agent = None, is_json: Json = False) -> None:
+    """Keep a fact from upkeep: it is neither demoted nor archived.
+
+    However old it is, and though nobody asks for it. A later claim still retires it. nous facts --pinned lists what is pinned.
+    """
+    from .fact_upkeep import pin
+    from .place import settings
+
+    asyncio.run(pin(settings(), id_, is_pinned=True, reason=reason, agent=agent, is_json=is_json))
+
+
+@fact.command("unpin")
+def fact_unpin(id_: FactId, reason: MayBecause = "", agent: Agent = None, is_json: Json = False) -> None:
+    """Let upkeep look after a fact again that was pinned."""
+    from .fact_upkeep import pin
+    from .place import settings
+
+    asyncio.run(pin(settings(), id_, is_pinned=False, reason=reason, agent=agent, is_json=is_json))
 
 
 IsDry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be forgotten.")]

@@ -38,7 +38,7 @@ from workers.runtime.streams import Entry
 from workers.runtime.sweep import announce
 from workers.runtime.worker import Kit
 
-CLOCKED = ("recorded_at", "created_at", "recorded_from", "recorded_to", "heard_at", "relaxed_at")
+CLOCKED = ("recorded_at", "created_at", "recorded_from", "recorded_to", "heard_at", "relaxed_at", "reinstated_at")
 COSTS = ("tokens_in", "tokens_out", "milliseconds", "attempts", "was_parked", "retried_at")
 COMPARED = {
     "heart.facts": "fact_id",
@@ -53,6 +53,7 @@ COMPARED = {
     "heart.passages": "passage_id",
     "heart.sessions": "session_key",
     "heart.turns": "session_key, position",
+    "heart.transcripts_cold": "episode_id",
     "bus.receipts": "seq",
 }
 
