@@ -7,20 +7,7 @@ from .base import MAX_CONTENT_CHARACTERS, Event, Provenance
 from .censors import CensorAdded, CensorEscalated, CensorRelaxed, CensorTriggered, Severity
 from .decisions import DecisionOutcome, DecisionRecorded, DecisionReviewed, Stakes
 from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, EpisodeThawed, EpisodeUnsettled, SummaryWriter
-from .facts import (
-    FactConfirmed,
-    FactLearned,
-    FactMerged,
-    FactPinned,
-    FactReinstated,
-    FactRestored,
-    FactSplit,
-    FactStored,
-    FactSuperseded,
-    FactUnpinned,
-    FactUnsettled,
-    Unsettling,
-)
+from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
 from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
 from .prepare import Prepared, is_new_each_time, made_for, prepare
@@ -57,9 +44,6 @@ CATALOGUE: dict[str, type[Event]] = {
         TranscriptExpired,
         FactRestored,
         FactSplit,
-        FactPinned,
-        FactUnpinned,
-        FactReinstated,
         FactForgotten,
         EpisodeRestored,
         EpisodeThawed,
@@ -112,13 +96,10 @@ __all__ = [
     "FactForgotten",
     "FactLearned",
     "FactMerged",
-    "FactPinned",
-    "FactReinstated",
     "FactRestored",
     "FactSplit",
     "FactStored",
     "FactSuperseded",
-    "FactUnpinned",
     "FactUnsettled",
     "FactUnused",
     "MaintenanceDue",

@@ -27,6 +27,8 @@ from .parts import Detail
 from .tools import Tools
 from .vectors import tried
 
+AGED = {"trimmed": "it is old, and its first and last parts are at hand", "archived": "it is old, and what was said is not at hand"}
+
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
@@ -192,6 +194,7 @@ async def _episode(db: Read, agent: str, memory_id: UUID) -> _Record | None:
             ("began", found.started_at),
             ("ended", found.ended_at),
             ("put aside", found.put_aside),
+            ("transcript", AGED[found.aged] if found.aged else None),
             *((speaker, without_recalled(words)) for speaker, words in said),
         ),
         await parts.of_episode(db, agent, found),

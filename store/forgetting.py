@@ -3,7 +3,7 @@
     facts, mentions ─▶ rows without words. They keep their place in time, so that what they retired stays retired
     relations       ─▶ under a key that follows from nothing; a merging one goes, what its text ended is inherited
     vectors, versions, counts of use, answers, writings of its episodes, outbox, retries ─▶ gone
-    archive, receipts, episodes, turns ─▶ gone, emptied, or with a mark in place of the words
+    archive, receipts, episodes, turns, what was put away of them ─▶ gone, emptied, or with a mark in place of the words
     bus.forgotten   ─▶ a tombstone for every event
 
 The row of a forgotten fact is matched by nobody: no hash, no vector, no subject, and a key that no text has.
@@ -22,7 +22,7 @@ from sqlalchemy import text
 from nous import ids
 from nous.fence import without_recalled
 
-from . import archive, briefs, episodes, forgotten, leftovers, lineage, many, passages, receipts, relations, spans
+from . import archive, briefs, episodes, forgotten, leftovers, lineage, many, passages, receipts, relations, spans, transcripts
 from .database import Erase, Read
 from .episodes import Episode
 from .facts import Fact
@@ -35,11 +35,6 @@ OPENING_CHARACTERS = 200
 TOLD = {"fact_id", "similarity", "relation", "decided_by", "why", "now", "was", "active", "superseded_by", "merged_into", "disputes"} | {
     "valid_from",
     "valid_to",
-    "pinned_at",
-    "demoted_at",
-    "demoted_to",
-    "archived_at",
-    "reinstated_at",
 }
 """What evidence may go on saying of a fact that was forgotten."""
 
@@ -192,7 +187,6 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
         text(
             "UPDATE heart.facts f SET content = '', content_hash = '', words = '', word_count = 0, own_content = NULL, subject = NULL,"
             " subject_key = NULL, attribute = NULL, source = NULL, active = false, disputes = NULL, text_key = q.text_key,"
-            " pinned_at = NULL, demoted_at = NULL, demoted_to = NULL, archived_at = NULL, reinstated_at = NULL,"
             f" forgotten_at = :now, recorded_at = :now, recorded_by = :by FROM {many.these('heart.facts')}"
             " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
         ),
@@ -236,11 +230,11 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
     """Take the words out of an episode; gives it when it is to be summarised again from what is left."""
     before = told.episode
     for turn in told.turns:
-        if (said := spans.redacted(turn.content, wordings)) != turn.content:
+        if (words := spans.redacted(turn.content, wordings)) != turn.content:
             await _count(
                 db,
                 "UPDATE heart.turns SET content = :said WHERE agent_id = :agent AND session_key = :session AND position = :position",
-                said=said,
+                said=words,
                 agent=turn.agent_id,
                 session=turn.session_key,
                 position=turn.position,
@@ -251,6 +245,8 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
         title=title,
         summary=summary,
         written_by=before.written_by if summary else None,
+    if told.away and (said := told.away.transcript.redacted(wordings)) != told.away.transcript:
+        await transcripts.put_away(db, (before.agent_id, before.episode_id), said, at=told.away.put_away_at)
         model=None,
         detail=spans.redacted(before.detail, wordings) if before.detail else before.detail,
         outcome=spans.redacted(before.outcome, wordings) if before.outcome else before.outcome,
@@ -305,7 +301,8 @@ def _opening(told: Told, wordings: Collection[str]) -> str | None:
     """The first words the user said, from what is left of them."""
     if not told.episode.opening:
         return told.episode.opening
-    first = next((turn.content for turn in told.turns if turn.speaker == "user"), told.episode.opening)
+    turns = told.away.transcript.turns if told.away else told.turns
+    first = next((turn.content for turn in turns if turn.speaker == "user"), told.episode.opening)
     if (said := spans.redacted(first, wordings)) == first:
         return told.episode.opening
     return without_recalled(said).strip()[:OPENING_CHARACTERS]

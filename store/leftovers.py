@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from . import spans
+from . import spans, transcripts
 from .agents import SCHEMAS
 from .database import Read
 
@@ -19,6 +19,7 @@ IDS = (
     "worker", "about", "name",
 )  # fmt: skip
 UNSEARCHED = {"bus.alembic_version"}  # holds the number of the last migration
+COLD = "heart.transcripts_cold"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ async def search(db: Read, words: Collection[str], *, agent: str | None) -> Sear
     wanted = [one for one in words if not spans.is_few(one)]
     tables, closed = await _columns(db)
     found = [one for table, columns in tables.items() for one in await _in(db, table, columns, wanted, agent)] if wanted else []
+    if wanted and agent != "":
+        found += await _put_away(db, wanted, agent)
     return Searched(tuple(found), tuple(sorted(closed - UNSEARCHED)))
 
 
@@ -99,6 +102,16 @@ async def _in(db: Read, table: str, columns: Mapping[str, str], words: Sequence[
             {name: str(getattr(row, f"id_{name}")) for name in ids if getattr(row, f"id_{name}") is not None},
         )
         for row in rows
+    ]
+
+
+async def _put_away(db: Read, words: Sequence[str], agent: str | None) -> list[Leftover]:
+    """Transcripts that were put away are compressed: each is read."""
+    wanted = {one.lower() for one in words}
+    return [
+        Leftover(COLD, ("packed",), {"agent_id": one.agent_id, "episode_id": str(one.episode_id)})
+        async for one in transcripts.all_cold(db, agent=agent)
+        if any(word in said.lower() for said in one.transcript.texts for word in wanted)
     ]
 
 

@@ -15,12 +15,13 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import episodes, facts, mentions, sessions, spans
+from . import episodes, facts, mentions, sessions, spans, transcripts
 from .database import Read
 from .episodes import Episode
 from .facts import Fact
 from .mentions import Mention
 from .sessions import Turn
+from .transcripts import Cold
 
 WORDLESS = frozenset(
     {
@@ -29,6 +30,8 @@ WORDLESS = frozenset(
         "fact_merged",
         "fact_unsettled",
         "episode_unsettled",
+        "episode_aged",
+        "transcript_expired",
         "memory_recalled",
         "memory_referenced",
         "fact_forgotten",
@@ -46,15 +49,17 @@ EventKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Told:
-    """An episode with what was said in it."""
+    """An episode with what was said in it, as far as that is at hand, and what was put away."""
 
     episode: Episode
     turns: tuple[Turn, ...]
+    away: Cold | None = None
 
     @property
     def texts(self) -> list[str]:
         """What was said, each turn by itself, and the transcript that came."""
-        return [*(turn.content for turn in self.turns), *([self.episode.detail] if self.episode.detail else [])]
+        at_hand = [*(turn.content for turn in self.turns), *([self.episode.detail] if self.episode.detail else [])]
+        return [*at_hand, *(self.away.transcript.texts if self.away else [])]
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ async def _told(db: Read, agent: str, episode_id: UUID) -> Told | None:
     if episode is None:
         return None
     turns = await sessions.turns(db, agent, episode.session_key) if episode.session_key else []
-    return Told(episode, tuple(turns))
+    return Told(episode, tuple(turns), await transcripts.cold(db, agent, episode_id))
 
 
 async def _on_the_same_words(db: Read, told: Told, heard: Collection[Mention]) -> set[UUID]:

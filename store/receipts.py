@@ -200,6 +200,7 @@ class Step:
     derived: tuple[str, ...]
     seen: int | None
     model: str | None
+    about: UUID | None = None
 
     @property
     def named(self) -> tuple[str, str]:
@@ -211,7 +212,7 @@ async def steps(db: Read, agent: str) -> list[Step]:
     """All that happened to one agent's memory, in the order it did."""
     rows = await db.execute(
         text(
-            "SELECT seq, worker, event_id, stream, entry_id, ending, outcome, recorded_at, derived,"
+            "SELECT seq, worker, event_id, stream, entry_id, ending, outcome, recorded_at, derived, about,"
             " CAST(evidence ->> 'seen' AS bigint) AS seen, evidence ->> 'model' AS model"
             " FROM bus.receipts WHERE agent_id = :agent AND seq > 0 ORDER BY seq"
         ),

@@ -10,10 +10,11 @@ has been forgotten, which is rows without words.
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
@@ -58,6 +59,9 @@ GIVEN = {
     "heart.relations": f"(low_key IN ({_FORGOTTEN.format('text_key')}) OR high_key IN ({_FORGOTTEN.format('text_key')}))",
 }
 """What a replay takes as given, and which rows of it. A forgotten fact has no words, and what it had retired stays retired by it."""
+
+SETTLED = ("heart.episodes", "heart.episode_decisions", "heart.episode_vectors", "heart.passages")
+"""What an episode came to whose transcript was let go of."""
 
 UNSAID: Mapping[str, Mapping[str, object]] = {
     "heart.episodes": {
@@ -158,6 +162,17 @@ async def listed(live: str) -> list[Replay]:
             {"prefix": prefix, "whole": WHOLE},
         )
         return [Replay(row.datname.removeprefix(prefix), row.bytes, row.is_whole, row.is_used) for row in rows]
+
+
+async def copy_settled(live: Database, fresh: Database, agent: str, episodes: Collection[UUID]) -> None:
+    """Bring what these episodes of one agent came to, as it is. Raises Outage and Contended."""
+    if not episodes:
+        return
+    listed = ", ".join(f"'{one}'" for one in sorted(episodes))
+    for table in SETTLED:
+        async for rows in _pages(live, table, f"episode_id IN ({listed})", agent):
+            async with fresh.write([agent]) as db:
+                await db.execute(_add(table), {"rows": json.dumps(rows)})
 
 
 async def copy_given(live: Database, fresh: Database, agent: str) -> None:

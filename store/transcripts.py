@@ -4,7 +4,8 @@
         ▲        └─ keep_at_hand: less of it, or none                      │
         └──────────────── keep_at_hand, all of it again ◀── whole ─────────┘
 
-Turns that are at hand behind those that were put away came later, and belong to the whole as well.
+Turns that are at hand behind those that were put away came later, and belong to the whole as well; but for one that was put away already
+and was reported once more, for it was not there to be recognised.
 """
 
 import json
@@ -105,7 +106,8 @@ async def whole(db: Read, episode: Episode) -> Transcript:
         return there
     away = kept.transcript
     last = max((one.position for one in away.turns), default=0)
-    later = tuple(one for one in there.turns if one.position > last)
+    known = {(one.turn_id, one.speaker) for one in away.turns if one.turn_id is not None}
+    later = tuple(one for one in there.turns if one.position > last and (one.turn_id, one.speaker) not in known)
     served = {one.position: there.served[one.position] for one in later if one.position in there.served}
     return replace(away, turns=(*away.turns, *later), served={**away.served, **served})
 

@@ -1,11 +1,13 @@
 """Episode resummarizer: an episode that was settled without a mind is read by one, once there is one.
 
     episode_unsettled ─┬─ no mind has read it ─▶ title, summary and facts by a mind; a summary that came with it stays
+                       ├─ before it ages, a summary that says too little ─▶ written anew, whoever wrote it
                        ├─ a mind has read it ──▶ skipped
                        ├─ no mind is set here ─▶ it waits for a process that has one
                        └─ no answer ───────────▶ it waits, with the summary it has
 
-It does what the episode summarizer does. The summarizer asks for it when it works with a mind, and so does `nous episode resummarize`.
+It does what the episode summarizer does. The summarizer asks for it when it works with a mind, and so do the episode ager and
+`nous episode resummarize`.
 """
 
 from collections.abc import Sequence
@@ -35,7 +37,7 @@ async def _renew(db: Write, event: EpisodeUnsettled, thought: Considered, kit: K
     row = await episodes.get(db, event.agent_id, event.episode_id)
     if row is None:
         return GiveUp(f"agent {event.agent_id!r} has no episode {event.episode_id}; it was probably published by hand")
-    if row.model is not None:
+    if row.model is not None and not (event.why == "before_ageing" and reading.is_short(row)):
         return Skip(f"{row.model} has read it already")
     if not row.active:
         return Skip(f"the episode was put aside ({row.put_aside}); nous episode restore brings it back")

@@ -72,7 +72,8 @@ async def _afterwards(db: Write, event: EpisodeClosed, episode: Episode, kit: Ki
     """It is settled; which decisions belong to it may be news, and what was said in it when only its summary had come."""
     known = {decision for _, decision, _ in await episodes.decisions_of(db, event.agent_id, [event.episode_id])}
     decisions = [one for one in event.decision_ids if one not in known]
-    transcript = given(event.transcript) if episode.detail is None and episode.session_key is None else None
+    is_wordless = episode.detail is None and episode.session_key is None and not episode.aged
+    transcript = given(event.transcript) if is_wordless else None
     news = [*([f"{len(decisions)} more decisions belong to it"] if decisions else []), *(["what was said came now"] if transcript else [])]
     if not news:
         return Skip(f"the episode was settled before, by event {episode.settled_by}")

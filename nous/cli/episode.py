@@ -1,13 +1,15 @@
-"""`nous episodes` and `nous episode show | restore`: conversations worth remembering, and those that were put aside."""
+"""`nous episodes` and `nous episode show | restore | thaw`: conversations worth remembering, those put aside, and those that have aged."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import timedelta
 
 from rich.console import Console
 from rich.text import Text
 
-from events import EpisodeRestored
-from nous import people
+from events import EpisodeRestored, EpisodeThawed
+from nous import clock, people
+from nous.errors import UserMistake
 from nous.settings import Settings
 from nous.stories import ids_meant
 from store import episodes, sessions
@@ -15,11 +17,12 @@ from store.database import Database
 from store.episodes import Episode
 from store.sessions import Turn
 
-from . import decision, listing, place, screen, session
+from . import decision, listing, moments, place, screen, session
 from .listing import Listing
 
 COLUMNS = ("episode_id", "agent_id", "began", "state", "episode")
-OPTIONS = {"agent_id": "--agent", "reason": "--because"}
+OPTIONS = {"agent_id": "--agent", "reason": "--because", "until": "--until"}
+AGED = {"trimmed": "trimmed: of what was said the first and last parts are at hand", "archived": "archived: what was said is not at hand"}
 
 
 async def list_episodes(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
@@ -53,6 +56,9 @@ async def show(settings: Settings, written: str, *, agent: str | None, is_json: 
     session.print_turns(console, turns)
     for line in (known.detail or "").splitlines():
         console.print(screen.said(line))
+    if known.aged:
+        way = f"{place.command()} episode thaw {known.episode_id} --because '…'"
+        console.print(screen.said(f"{AGED[known.aged]}; all of it, as long as it is kept: {way}", "yellow"))
 
 
 async def restore(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
@@ -69,6 +75,31 @@ async def restore(settings: Settings, written: str, *, reason: str, agent: str |
     else:
         then = "; its summary follows" if decided.follows else ""
         print(f"episode {after.episode_id} of {screen.shown(after.agent_id)} is active again{then}")
+
+
+async def thaw(settings: Settings, written: str, *, reason: str, until: str | None, agent: str | None, is_json: bool) -> None:
+    """Have all that was said in an episode at hand again. Raises UserMistake."""
+    now = clock.now()
+    end = moments.typed("--until", until) or clock.later(now, timedelta(days=settings.episode_trim_days))
+    if end <= now:
+        raise UserMistake(f"--until {until} is over; until then it would not age again, so name a moment to come")
+    async with place.database(settings) as database:
+        known = await the_one(database, written, agent)
+        if known.aged is None and until is None:
+            raise UserMistake(f"all of episode {known.episode_id} is at hand; to keep it so, say until when: --until 2030-01-01")
+        told = decision.event(EpisodeThawed, known.agent_id, OPTIONS, episode_id=known.episode_id, until=end, reason=reason)
+        async with database.write({known.agent_id}) as db:
+            decided = await people.decide(db, told, table="")
+        await decision.send(settings, database, decided.letters)
+    if is_json:
+        screen.emit({"episode": asdict(decided.after), **decided.evidence})
+        return
+    whose, size = screen.shown(known.agent_id), decided.evidence["after"]
+    assert isinstance(size, dict)  # noqa: S101 - it is what a thaw gives
+    print(
+        f"episode {known.episode_id} of {whose}: all that was said is at hand, {screen.plural(size['characters'], 'character')};"
+        f" it does not age before {screen.moment(end)}"
+    )
 
 
 async def the_one(database: Database, written: str, agent: str | None) -> Episode:

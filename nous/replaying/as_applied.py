@@ -40,10 +40,12 @@ class AsApplied:
         self.tally = tally
         self.thoughts: dict[int, Job | None] = {}
         self.made: frozenset[Named] = frozenset()
+        self.taken: frozenset[int] = frozenset()
 
     async def run(self, steps: Sequence[Step]) -> None:
         """Do again what these say. Raises Outage, Contended and Misconfigured."""
-        self.made, plan = schedule.derived(steps), schedule.acts(steps)
+        self.taken = schedule.taken_over(steps)
+        self.made, plan = schedule.derived(steps, taken=self.taken), schedule.acts(steps)
         for start in range(0, len(plan), ACTS_AT_ONCE):
             some = plan[start : start + ACTS_AT_ONCE]
             bodies = await self._bodies([step for act in some for step in act.steps])
@@ -74,16 +76,19 @@ class AsApplied:
         worker = steps[0].worker
         with clock.held(steps[0].recorded_at):
             for step in steps:
-                if step.outcome in BY_PEOPLE:
+                if self._is_taken(step):
                     await self._take_over(step)
                 elif worker == OPERATOR:
                     await self._decide(step, bodies)
-            worked = [step for step in steps if worker != OPERATOR and step.outcome not in BY_PEOPLE]
+            worked = [step for step in steps if worker != OPERATOR and not self._is_taken(step)]
             if worker in self.working.lives:
                 await self._work(worker, worked, bodies)
             elif worked:
                 self.tally.failed.append(f"{worker}: there is no such worker any more, and {len(worked)} of its decisions are left out")
             await self.working.work_next()
+
+    def _is_taken(self, step: Step) -> bool:
+        return step.outcome in BY_PEOPLE or step.seq in self.taken
 
     async def _work(self, worker: str, steps: Sequence[Step], bodies: Bodies) -> None:
         if unthought := [step for step in steps if step.seq not in self.thoughts]:

@@ -38,16 +38,17 @@ async def run(
 
     Raises Outage, Contended and Misconfigured.
     """
-    await given.bring(live, kit.database, agent)
     async with live.read([agent]) as db:
         steps = await receipts.steps(db, agent)
+    await given.bring(live, kit.database, agent, gone=schedule.let_go(steps))
     was = {(step.worker, step.event_id): step.outcome for step in steps}
     planned = was.keys() if order == "applied" else ()
     working = Working(agent, kit, tally, was=was, planned=planned, on_made=on_made)
     if order == "applied":
         await AsApplied(working, live, wanted, tally).run(_before(steps, wanted.before))
     else:
-        found = roots if roots is not None else [row async for row in by_time.roots(live, agent, schedule.derived(steps))]
+        made = schedule.derived(steps, taken=schedule.taken_over(steps))
+        found = roots if roots is not None else [row async for row in by_time.roots(live, agent, made)]
         await by_time.run(working, found, wanted, tally, when=by_time.occurred if order == "occurred" else by_time.arrived)
     await given.link_forgotten(live, kit.database, agent)
 

@@ -5,11 +5,14 @@
 
 A transaction's receipts have one worker and one time. What a check saw is in its receipt as `seen`, the number of the latest receipt
 at that moment: it is thought through at that point again, however much was written between its reading and its writing.
+
+An episode whose transcript was let go of cannot be read again: what it came to is given, and what was decided about it is taken over.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from uuid import UUID
 
 from store.receipts import OPERATOR, Step
 
@@ -48,8 +51,26 @@ def acts(steps: Sequence[Step]) -> list[Act]:
     return [act for _, _, act in sorted(ordered, key=lambda one: one[:2])]
 
 
-def derived(steps: Iterable[Step]) -> frozenset[Named]:
-    """What workers made: it comes about again by itself, and is never fed."""
+def let_go(steps: Iterable[Step]) -> frozenset[UUID]:
+    """The episodes whose transcripts were let go of."""
+    return frozenset(step.about for step in steps if step.about and step.worker == "transcript_remover" and step.outcome == "let_go")
+
+
+def taken_over(steps: Sequence[Step]) -> frozenset[int]:
+    """The numbers of what was decided about episodes that cannot be read again, and of what planned that."""
+    gone = let_go(steps)
+    about = [step for step in steps if step.about in gone]
+    planned = {f"{step.stream}:{step.event_id}" for step in about if step.stream in ("episode_aged", "transcript_expired")}
+    return frozenset(step.seq for step in steps if step.about in gone or not planned.isdisjoint(step.derived))
+
+
+def derived(steps: Iterable[Step], *, taken: Collection[int] = ()) -> frozenset[Named]:
+    """What workers made: it comes about again by itself, and is never fed; but for what those decisions made that are `taken` over."""
     steps = list(steps)
-    made = {(stream, event_id) for step in steps for stream, _, event_id in (name.partition(":") for name in step.derived)}
+    made = {_named(name) for step in steps if step.seq not in taken for name in step.derived}
     return frozenset(made - {step.named for step in steps if step.worker == OPERATOR})
+
+
+def _named(written: str) -> Named:
+    stream, _, event_id = written.partition(":")
+    return stream, event_id

@@ -99,7 +99,7 @@ async def told(db: Read, episode: Episode) -> Story:
     about = f"{source.OF_AN_EPISODE}{episode_id}"
     session = await sessions.get(db, agent, episode.session_key) if episode.session_key else None
     said = await source.words(db, episode)
-    happened = await subject.happened(db, agent, episode_id, "episode_")
+    happened = await subject.happened(db, agent, episode_id, "episode_", "transcript_")
     questions = await writings.about(db, agent, about)
     learned = await _learned(db, episode, happened.receipts, questions, about)
     by_event = {one.event_id: [fact for fact in learned if _name(fact) in one.derived] for one in happened.receipts}

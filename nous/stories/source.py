@@ -1,6 +1,8 @@
 """Where the words of a fact stand: the quote it rests on, in what was said, with a line before and a line after.
 
 mention ── source episode:<id> ─▶ the episode's turns, or its transcript ── quote ─▶ who said it, when, between which lines
+
+Of an episode that has aged it is looked for in what was put away too, until that is let go of.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +13,7 @@ from uuid import UUID
 
 from nous.text import fold_case, form
 from providers.mind import Utterance
-from store import episodes, sessions
+from store import episodes, sessions, transcripts
 from store.database import Read
 from store.episodes import Episode
 from store.mentions import Mention
@@ -85,11 +87,9 @@ async def words(db: Read, episode: Episode) -> Sequence[Utterance]:
 async def _words(db: Read, episode: Episode | None) -> tuple[str | None, Sequence[Utterance]]:
     if episode is None:
         return None, ()
-    if episode.session_key is None:
-        return None, transcript.of_text(episode.detail or "")
-    session = await sessions.get(db, episode.agent_id, episode.session_key)
-    turns = await sessions.turns(db, episode.agent_id, episode.session_key)
-    return session.session_id if session else None, transcript.of_turns(turns) if turns else transcript.of_text(episode.detail or "")
+    said = transcript.of(await transcripts.whole(db, episode))
+    session = await sessions.get(db, episode.agent_id, episode.session_key) if episode.session_key else None
+    return session.session_id if session else None, said
 
 
 def _passage(episode_id: UUID, session_id: str | None, said: Sequence[Utterance], quote: str, provenance: str, at: datetime) -> Passage:

@@ -29,9 +29,9 @@ class Happened:
         return [*ended, *map(waits, self.waiting)]
 
 
-async def happened(db: Read, agent: str, subject: UUID, kind: str) -> Happened:
-    """Everything that happened to `subject`, by events whose streams begin with `kind`, such as `episode_`."""
-    streams = [stream for stream in CATALOGUE if stream.startswith(kind)]
+async def happened(db: Read, agent: str, subject: UUID, *kinds: str) -> Happened:
+    """Everything that happened to `subject`, by events whose streams begin with one of these `kinds`, such as `episode_`."""
+    streams = [stream for stream in CATALOGUE if stream.startswith(kinds)]
     about = [one for one in await receipts.about(db, agent, subject) if one.stream in streams]
     nameless = await receipts.naming(db, agent, subject, streams)
     ids = await archive.naming(db, agent, str(subject), streams)

@@ -8,5 +8,7 @@ extract     a title and a summary without a mind
 closed      an episode as its closing leaves it
 reading     think: all of that, for a page of episodes
 links       which decisions belong to an episode
+excerpt     the first and last parts of what was said
+ageing      less of an old transcript at hand, and all of it again
 settling    write: the row, its decisions, its facts
 """

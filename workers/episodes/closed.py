@@ -58,7 +58,7 @@ def _with_what_came(row: Episode, event: EpisodeClosed) -> Episode:
         title=row.title or given(event.title),
         summary=summary,
         written_by=row.written_by or ("producer" if summary else None),
-        detail=event.transcript if given(event.transcript) else row.detail,
+        detail=event.transcript if given(event.transcript) and not row.aged else row.detail,
         outcome=row.outcome or given(event.outcome),
         lessons_learned=lessons(row.lessons_learned, event.lessons_learned),
         frame_used=row.frame_used or given(event.frame_used),

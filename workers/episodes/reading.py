@@ -4,7 +4,8 @@
     asked      a mind, in one question or in parts; without one, title and summary are cut out of the text
     considered with the vector of the summary, ready to be written
 
-An episode without words, one that is settled already and one that is put aside are not asked about.
+An episode without words, one that is settled already and one that is put aside are not asked about. Of one that has aged all is read
+that was said, as far as it is put away.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +18,10 @@ from events import MAX_CONTENT_CHARACTERS, EpisodeUnsettled
 from nous import clock
 from providers.mind import A, Question, Reply, Utterance
 from providers.offline import OfflineMind
-from store import episodes, sessions
+from store import episodes, transcripts
 from store.database import Read
-from store.episodes import Episode, Writer
-from store.sessions import Turn
+from store.episodes import SUMMARY_CHARACTERS, Episode, Writer
+from store.transcripts import Transcript
 from store.vectors import Vector
 from workers.runtime import metrics
 from workers.runtime.asking import Open, all_through
@@ -42,12 +43,13 @@ class Found:
     """An episode before it is asked about.
 
     `row` is what stood there, `episode` that as its closing leaves it, `owner` another agent that has an episode of this id when this
-    one has none.
+    one has none. `said` is all that was said, `at_hand` what of it was not put away.
     """
 
     row: Episode | None
     episode: Episode | None
     said: tuple[Utterance, ...] = ()
+    at_hand: tuple[Utterance, ...] = ()
     owner: str | None = None
 
 
@@ -99,22 +101,20 @@ async def _found(events: Sequence[Event], kit: Kit) -> list[Found]:
     now = clock.now()
     async with kit.database.read({event.agent_id for event in events}) as db:
         read = [await _read(db, event, now) for event in events]
-    found = [Found(row, episode, _said(episode, turns)) for row, episode, turns in read]
+    found = [Found(row, episode, transcript.of(said), transcript.of(at_hand)) for row, episode, said, at_hand in read]
     if all(one.row for one in found):
         return found
     async with kit.database.overview() as db:
         return [one if one.row else await _elsewhere(db, one, event) for one, event in zip(found, events, strict=True)]
 
 
-async def _read(db: Read, event: Event, now: datetime) -> tuple[Episode | None, Episode | None, list[Turn]]:
+async def _read(db: Read, event: Event, now: datetime) -> tuple[Episode | None, Episode | None, Transcript, Transcript]:
     row = await episodes.get(db, event.agent_id, event.episode_id)
     episode = closed(row, event, now=now)
-    key = episode.session_key if episode else None
-    return row, episode, await sessions.turns(db, event.agent_id, key) if key else []
-
-
-def _said(episode: Episode | None, turns: Sequence[Turn]) -> tuple[Utterance, ...]:
-    return transcript.of_turns(turns) if turns else transcript.of_text(episode.detail or "" if episode else "")
+    if episode is None:
+        return row, None, Transcript(), Transcript()
+    at_hand = await transcripts.at_hand(db, episode)
+    return row, episode, await transcripts.whole(db, episode) if episode.aged else at_hand, at_hand
 
 
 async def _elsewhere(db: Read, found: Found, event: Event) -> Found:
@@ -141,7 +141,7 @@ async def _told(found: Found, event: Event, scribe: Scribe) -> Told | Open | Non
         return None
     if not Said(found.said).is_voiced:
         return None if isinstance(event, EpisodeUnsettled) else _as_given(episode)
-    if episode.written_by != "producer":
+    if episode.written_by != "producer" or (_is_of_age(event) and is_short(episode)):
         episode = _as_it_came(episode, found.said)
     if model is None:
         return _cut_out(episode, found.said)
@@ -160,8 +160,18 @@ def _asking(scribe: Scribe, episode: Episode) -> "Ask":
 def _is_open(episode: Episode, event: Event, model: str | None) -> bool:
     """Whether this event may settle it; a second time only a mind may, where none has read it."""
     if isinstance(event, EpisodeUnsettled):
-        return episode.active and episode.model is None and model is not None
+        is_unread = episode.model is None or (_is_of_age(event) and is_short(episode))
+        return episode.active and is_unread and model is not None
     return episode.active and episode.settled_by is None
+
+
+def _is_of_age(event: Event) -> bool:
+    return isinstance(event, EpisodeUnsettled) and event.why == "before_ageing"
+
+
+def is_short(episode: Episode) -> bool:
+    """Whether its summary says too little to speak for what was said."""
+    return len((episode.summary or "").strip()) < SUMMARY_CHARACTERS
 
 
 def _as_it_came(episode: Episode, said: Sequence[Utterance]) -> Episode:

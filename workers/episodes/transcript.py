@@ -1,4 +1,5 @@
-"""A transcript: who said what, and when. Whatever was recalled into a turn is taken out of it, and out of no other (nous.fence).
+"""A transcript: who said what, and when. Whatever was recalled into a turn is taken out of it, and out of no other (nous.fence), and so is
+the mark of what is not at hand (excerpt.py).
 
     turns as they were reported ──┐
     a text: "User: ...", lines ───┴─▶ utterances ──▶ parts of at most so many characters, cut between turns
@@ -20,6 +21,7 @@ from nous.fence import without_recalled
 from nous.text import fold_case, form, is_blank
 from providers.mind import Utterance
 from store.sessions import Turn
+from store.transcripts import Transcript
 
 USERS = ("user", "human", "customer", "client", "用户", "客户", "usuario", "utilisateur", "nutzer", "ユーザー", "사용자", "пользователь")
 ASSISTANTS = ("assistant", "ai", "bot", "agent", "model", "chatbot", "助手", "asistente", "assistent", "アシスタント", "ассистент")
@@ -44,6 +46,7 @@ _LABEL = re.compile(
     rf"[ \t*]*+(?:[\[(](?P<after>{_TIME})[\])][ \t*]*+)?+(?P<colon>:(?!//)|：)\**+[ \t]*+",
     re.MULTILINE,
 )
+_MARK = re.compile(r"\n?\[… [\d,]+ characters are put away …\]\n?")
 _LINE_END = re.compile(r"\n+")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*+\s+|[。！？।]+[」』”]?\s*")
 _SPACE = re.compile(r"\s+")
@@ -77,6 +80,11 @@ def _role(speaker: str) -> str:
 # ── from turns, from a text ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def of(said: Transcript) -> tuple[Utterance, ...]:
+    """What was said, from its turns, or where there are none from the text that came."""
+    return of_turns(said.turns) if said.turns else of_text(said.detail or "")
+
+
 def of_turns(turns: Iterable[Turn]) -> tuple[Utterance, ...]:
     """What was said in these turns."""
     return _spoken(Utterance(content=turn.content, speaker=turn.speaker, said_at=turn.said_at) for turn in turns)
@@ -93,8 +101,32 @@ def of_text(transcript: str) -> tuple[Utterance, ...]:
 
 def _spoken(said: Iterable[Utterance]) -> tuple[Utterance, ...]:
     """These without what was recalled into them, and none that is blank then."""
-    own = (replace(one, content=without_recalled(one.content).strip()) for one in said)
+    own = (replace(one, content=_without_mark(without_recalled(one.content)).strip()) for one in said)
     return tuple(one for one in own if not is_blank(one.content))
+
+
+def mark(characters: int) -> str:
+    """What stands where so many characters were left out."""
+    return f"[… {characters:,} characters are put away …]"
+
+
+def _without_mark(text: str) -> str:
+    return _MARK.sub("\n", text) if "[… " in text else text
+
+
+def contents(transcript: str) -> list[tuple[int, int, int]]:
+    """Where the utterances of a text stand: from where with the label, from where without it, up to where."""
+    labels = _speaking(list(_LABEL.finditer(transcript)))
+    starts = [(label.start(), label.end()) for label in labels]
+    if not starts or starts[0][0] > 0:
+        starts = [(0, 0), *starts]
+    ends = [*(start for start, _ in starts[1:]), len(transcript)]
+    return [(start, said, end) for (start, said), end in zip(starts, ends, strict=True)]
+
+
+def endings(text: str) -> list[int]:
+    """Where lines and sentences of a text end, in order."""
+    return sorted({found.end() for ending in (_LINE_END, _SENTENCE_END) for found in ending.finditer(text)})
 
 
 def _labelled(label: re.Match[str], content: str) -> Utterance:

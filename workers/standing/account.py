@@ -15,7 +15,6 @@ from .settling import Change
 
 PUBLISHES = (FactSuperseded, FactMerged, FactUnsettled)
 TOLD = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
-KEPT_UP = ("demoted_to", "archived_at")
 
 
 class Account:
@@ -98,10 +97,9 @@ def _again(event: Event, head: UUID) -> Event:
 
 
 def _told(fact: Fact, before: Fact | None) -> dict[str, Any]:
-    names = (*TOLD, *KEPT_UP) if before else TOLD
-    now = {name: getattr(fact, name) for name in names}
+    now = {name: getattr(fact, name) for name in TOLD}
     return {
         "fact_id": str(fact.fact_id),
         "now": {name: value for name, value in now.items() if before is None or getattr(before, name) != value},
-        "was": {name: getattr(before, name) for name in names if before and getattr(before, name) != now[name]},
+        "was": {name: getattr(before, name) for name in TOLD if before and getattr(before, name) != now[name]},
     }

@@ -1,0 +1,102 @@
+"""Episode ager: an episode that is old enough keeps its first and last parts at hand, then nothing of its transcript.
+
+    episode_aged ─┬─ it is read, and its summary can speak for it ─▶ trim: its first and last parts stay, archive: none of it;
+                  │                                                  the whole is put away (episodes/ageing.py)
+                  ├─ it is not, and there is a mind ───────────────▶ episode_unsettled: a mind reads it first; its time comes again
+                  ├─ it is not, and there is none ─────────────────▶ left as it is, and looked at again in a month
+                  └─ aged before, put aside, thawed, gone on again ─▶ skipped
+
+It looks at the episode as it is, under its agent's lock: what was planned hours ago may be done already. Without a mind a summary that was
+cut out of the text is all there will be, and counts as read.
+"""
+
+from datetime import timedelta
+
+from events import EpisodeAged, EpisodeUnsettled, derived
+from nous import clock
+from store import episodes, sessions, transcripts
+from store.database import Write
+from store.episodes import SUMMARY_CHARACTERS, Aged, Episode
+from store.transcripts import Transcript
+from workers.episodes import ageing, settling, transcript
+from workers.episodes.sources import Said
+from workers.runtime.worker import Done, Ending, Kit, Skip, Worker, each
+
+OUTCOMES = ("trimmed", "archived", "asked", "left")
+"""Its first and last parts are at hand; nothing is; a mind is asked to read it first; it has no summary, and nobody to write one."""
+
+BECOMES: dict[str, Aged] = {"trim": "trimmed", "archive": "archived"}
+
+SIDE_BY_SIDE = 2
+"""Each in a transaction of its own, so that whoever talks with the agent meanwhile waits for one episode and not for a page of them."""
+
+
+async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
+    """Keep less of an old episode's transcript at hand, once its summary and its facts are there."""
+    episode = await episodes.get(db, event.agent_id, event.episode_id)
+    if episode is None:
+        return Skip(f"agent {event.agent_id!r} has no episode {event.episode_id}")
+    if why := await _why_not(db, episode, event, kit):
+        return Skip(why)
+    said = await transcripts.whole(db, episode)
+    if lacks := _lacks(episode, said, kit):
+        return _first(episode, event, lacks, kit)
+    becomes = BECOMES[event.stage]
+    most = kit.settings.episode_trimmed_characters
+    evidence = await ageing.shorten(db, episode, said, becomes, most=most, by=event.event_id)
+    return Done(becomes, about=episode.episode_id, reason=_reason(episode, event), evidence={"model": _model(kit), **evidence})
+
+
+async def _why_not(db: Write, episode: Episode, event: EpisodeAged, kit: Kit) -> str | None:
+    """Why nothing is done with it, if that is so."""
+    if not episode.active:
+        return f"the episode was put aside ({episode.put_aside})"
+    if episode.aged == "archived" or episode.aged == BECOMES[event.stage]:
+        return f"it is {episode.aged} already"
+    if episode.whole_until is not None and episode.whole_until > event.occurred_at:
+        return f"a person said that it stays whole until {episode.whole_until.isoformat()}"
+    if episode.started_at > clock.earlier(event.occurred_at, timedelta(days=_days(event, kit))):
+        return f"it began {episode.started_at.isoformat()}, which is less than {_days(event, kit)} days before"
+    session = await sessions.get(db, event.agent_id, episode.session_key) if episode.session_key else None
+    return "it goes on" if episode.ended_at is None or (session is not None and session.ended_at is None) else None
+
+
+def _days(event: EpisodeAged, kit: Kit) -> int:
+    return kit.settings.episode_trim_days if event.stage == "trim" else kit.settings.episode_archive_days
+
+
+def _lacks(episode: Episode, said: Transcript, kit: Kit) -> str | None:
+    """What is to be made before less of the transcript is at hand, if anything."""
+    if episode.settled_by is None or not (episode.summary or "").strip():
+        return "it has no summary"
+    if len((episode.summary or "").strip()) < SUMMARY_CHARACTERS:
+        return f"its summary has fewer than {SUMMARY_CHARACTERS} characters"
+    is_read = episode.model is not None or not settling.has_writer(kit) or not Said(transcript.of(said)).is_voiced
+    return None if is_read else f"no mind has read it, and {_model(kit)} can"
+
+
+def _first(episode: Episode, event: EpisodeAged, lacks: str, kit: Kit) -> Done:
+    """Have it read; its time comes again."""
+    evidence = {"model": _model(kit)}
+    if not settling.has_writer(kit):
+        return Done("left", about=episode.episode_id, reason=f"{lacks}, and no mind that writes is set", evidence=evidence)
+    asked = EpisodeUnsettled.following(
+        event,
+        event_id=derived(
+            EpisodeUnsettled.stream, event.agent_id, str(episode.episode_id), "before_ageing", _model(kit), episode.recorded_by
+        ),
+        episode_id=episode.episode_id,
+        why="before_ageing",
+    )
+    return Done("asked", about=episode.episode_id, reason=lacks, evidence=evidence, publishes=(asked,))
+
+
+def _reason(episode: Episode, event: EpisodeAged) -> str:
+    return f"it began {(event.occurred_at - episode.started_at).days} days before"
+
+
+def _model(kit: Kit) -> str:
+    return kit.mind.model("writing")
+
+
+worker = Worker(on=EpisodeAged, write=each(age), outcomes=OUTCOMES, publishes=(EpisodeUnsettled,), side_by_side=SIDE_BY_SIDE)

@@ -1,0 +1,94 @@
+"""Ageing: less of an old episode's transcript is at hand, or none; the whole of it is put away, and a person can have it back.
+
+    whole ──shorten──▶ its first and last parts at hand, or nothing ─┬─ whole ─▶ heart.transcripts_cold, compressed
+                                                                     └─ passages made of what is at hand: the others' room is given back
+    whole ◀──thaw───── and it stays so until a person's moment
+
+What an episode says of itself (title, summary, outcome, lessons), its vectors, its decisions and its facts are not touched.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from events import EpisodeThawed
+from nous import clock
+from nous.called import command
+from nous.errors import UserMistake
+from store import episodes, mentions, passages, transcripts
+from store.database import Write, erasing
+from store.episodes import Aged, Episode
+from store.transcripts import Transcript
+
+from . import excerpt, transcript
+from . import passages as cutting
+
+
+async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, most: int, by: str) -> dict[str, Any]:
+    """Let less of what was `said` in an episode be at hand: `most` characters, or nothing. Gives what that came to, as evidence."""
+    there = await transcripts.at_hand(db, episode)
+    before = await _size(db, episode, there)
+    kept = Transcript() if aged == "archived" else excerpt.of(said, most=most, resting=await _resting(db, episode))
+    now = clock.now()
+    away = None
+    if kept != said:
+        size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=now)
+        away = {"characters": said.characters, "bytes": said.bytes, "compressed": size}
+    after = replace(episode, aged=aged, detail=kept.detail, recorded_at=now, recorded_by=by)
+    await _keep(db, after, kept)
+    return {
+        "before": {"aged": episode.aged, **before},
+        "after": {"aged": aged, **await _size(db, after, kept)},
+        **({"put_away": away} if away else {}),
+    }
+
+
+async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]:
+    """Have all of an episode at hand again until `told.until`: gives it as it is now, and how it stood before and stands since.
+
+    Raises UserMistake when there is no such episode, and when nothing of it is put away any more.
+    """
+    episode = await episodes.get(db, told.agent_id, told.episode_id)
+    if episode is None:
+        raise UserMistake(f"agent {told.agent_id!r} has no episode {told.episode_id}")
+    if episode.aged and await transcripts.cold(db, episode.agent_id, episode.episode_id) is None:
+        raise UserMistake(
+            f"of episode {episode.episode_id} nothing is put away: it was so short that all of it is at hand, or it was let go of;"
+            f" {command()} explain episode {episode.episode_id} says which"
+        )
+    before = await _size(db, episode, await transcripts.at_hand(db, episode))
+    said = await transcripts.whole(db, episode)
+    after = replace(episode, aged=None, whole_until=told.until, detail=said.detail, recorded_at=clock.now(), recorded_by=told.event_id)
+    if episode.aged:
+        await _keep(db, after, said)
+        async with erasing(db) as erase:
+            await transcripts.let_go(erase, episode.agent_id, episode.episode_id)
+    else:
+        await episodes.put(db, after)
+    return after, {
+        "before": {"aged": episode.aged, "whole_until": _moment(episode), **before},
+        "after": {"aged": None, "whole_until": _moment(after), **await _size(db, after, said)},
+    }
+
+
+async def _keep(db: Write, episode: Episode, said: Transcript) -> None:
+    """Let this be what is at hand of it."""
+    await episodes.put(db, episode)
+    made = cutting.cut(transcript.of(said), began=episode.started_at) if episode.settled_by else []
+    async with erasing(db) as erase:
+        await transcripts.keep_at_hand(erase, episode, said)
+        await passages.remake(erase, episode.agent_id, episode.episode_id, passages.worded(episode.agent_id, episode.episode_id, made))
+
+
+async def _resting(db: Write, episode: Episode) -> set[str]:
+    """The words that facts of it rest on."""
+    heard = await mentions.from_source(db, episode.agent_id, f"episode:{episode.episode_id}")
+    return {said for one in heard for said in (one.quote, one.content) if said}
+
+
+async def _size(db: Write, episode: Episode, said: Transcript) -> dict[str, int]:
+    kept = await passages.of_episode(db, episode.agent_id, episode.episode_id)
+    return {"turns": len(said.turns), "characters": said.characters, "bytes": said.bytes, "passages": len(kept)}
+
+
+def _moment(episode: Episode) -> str | None:
+    return episode.whole_until.isoformat() if episode.whole_until else None
