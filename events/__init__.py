@@ -7,7 +7,20 @@ from .base import MAX_CONTENT_CHARACTERS, Event, Provenance
 from .censors import CensorAdded, CensorEscalated, CensorRelaxed, CensorTriggered, Severity
 from .decisions import DecisionOutcome, DecisionRecorded, DecisionReviewed, Stakes
 from .episodes import EpisodeClosed, EpisodeRestored, EpisodeSummarized, EpisodeThawed, EpisodeUnsettled, SummaryWriter
-from .facts import FactConfirmed, FactLearned, FactMerged, FactRestored, FactSplit, FactStored, FactSuperseded, FactUnsettled, Unsettling
+from .facts import (
+    FactConfirmed,
+    FactLearned,
+    FactMerged,
+    FactPinned,
+    FactReinstated,
+    FactRestored,
+    FactSplit,
+    FactStored,
+    FactSuperseded,
+    FactUnpinned,
+    FactUnsettled,
+    Unsettling,
+)
 from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
 from .prepare import Prepared, is_new_each_time, made_for, prepare
@@ -44,6 +57,9 @@ CATALOGUE: dict[str, type[Event]] = {
         TranscriptExpired,
         FactRestored,
         FactSplit,
+        FactPinned,
+        FactUnpinned,
+        FactReinstated,
         FactForgotten,
         EpisodeRestored,
         EpisodeThawed,
@@ -96,10 +112,13 @@ __all__ = [
     "FactForgotten",
     "FactLearned",
     "FactMerged",
+    "FactPinned",
+    "FactReinstated",
     "FactRestored",
     "FactSplit",
     "FactStored",
     "FactSuperseded",
+    "FactUnpinned",
     "FactUnsettled",
     "FactUnused",
     "MaintenanceDue",

@@ -8,6 +8,7 @@ fact_unsettled ▶ supersession_rechecker ┼─▶ fact_merged        the same 
                                         └─▶ fact_unsettled     how it stands to others is to be looked at again
 
 fact_restored, fact_split                                      what a person decides: these two are two facts, for ever
+fact_pinned, fact_unpinned, fact_reinstated                    what a person decides of upkeep: let it be, or undo what was done
 """
 
 from collections.abc import Mapping
@@ -105,4 +106,25 @@ class FactSplit(Event):
 
     fact_id: UUID = Field(description="The published fact_id of the wording, or the fact that had been merged.")
     apart_from: UUID = Field(description="The fact it had become part of.")
+    reason: ShortText = Field(description="Why, in the person's words.")
+
+
+class FactPinned(Event):
+    """A person decided that upkeep lets a fact be: it is neither demoted nor archived, however old and unasked for."""
+
+    fact_id: UUID = Field(description="The fact.")
+    reason: ShortText = Field(default="", description="Why, in the person's words, if they say so.")
+
+
+class FactUnpinned(Event):
+    """A person decided that upkeep need not let a fact be any more."""
+
+    fact_id: UUID = Field(description="The fact.")
+    reason: ShortText = Field(default="", description="Why, in the person's words, if they say so.")
+
+
+class FactReinstated(Event):
+    """A person undid what upkeep did to a fact: it is active again and counts in full, and its age counts anew."""
+
+    fact_id: UUID = Field(description="The fact that had been demoted or archived.")
     reason: ShortText = Field(description="Why, in the person's words.")

@@ -1,6 +1,8 @@
 """What a person decides, applied: the effect, its receipt and its letters in one transaction, however often it is told.
 
     fact_restored, fact_split         relations of texts, and what follows from them (workers/standing/decisions.py)
+    fact_pinned, fact_unpinned        upkeep lets a fact be, or need not any more
+    fact_reinstated                   what upkeep did to a fact is undone (workers/standing/decisions.py)
     episode_restored                  an episode that was put aside is active again (recall/ending.py)
     episode_thawed                    what was said in an episode is at hand again (workers/episodes/ageing.py)
     censor_added, censor_relaxed      a warning more, or a block less
@@ -13,7 +15,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from events import CensorAdded, CensorRelaxed, EpisodeRestored, EpisodeThawed, Event, FactRestored, FactSplit
+from events import (
+    CensorAdded,
+    CensorRelaxed,
+    EpisodeRestored,
+    EpisodeThawed,
+    Event,
+    FactPinned,
+    FactReinstated,
+    FactRestored,
+    FactSplit,
+    FactUnpinned,
+)
 from nous.errors import UserMistake
 from providers.embedder import Embedder
 from recall import ending
@@ -27,6 +40,7 @@ from store.outbox import Letter
 from store.receipts import OPERATOR, Receipt
 from store.vectors import Vector
 from workers.episodes import ageing
+from workers.memories import keeping
 from workers.standing import decisions
 from workers.standing.settling import Change
 
@@ -160,6 +174,17 @@ def _state(fact: Fact | None) -> dict[str, Any]:
     return {name: getattr(fact, name) for name in STATE} if fact else {}
 
 
+async def _pin(db: Write, told: FactPinned | FactUnpinned, _table: str, _vector: Vector | None) -> Decided:
+    is_pinned = isinstance(told, FactPinned)
+    changes = await decisions.pin(db, told, is_pinned=is_pinned)
+    return Decided("pinned" if is_pinned else "unpinned", told.fact_id, {"changed": changes})
+
+
+async def _reinstate(db: Write, told: FactReinstated, _table: str, _vector: Vector | None) -> Decided:
+    before, after, follows = await decisions.reinstate(db, told)
+    return Decided("reinstated", told.fact_id, {"changed": [keeping.changed(before, after)]}, follows, after=after)
+
+
 # ── episodes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -225,6 +250,9 @@ def _why_not(severity: str, censor: UUID) -> str:
 APPLIED: Mapping[type[Event], Callable[[Write, Any, str, Vector | None], Awaitable[Decided]]] = {
     FactRestored: _restore,
     FactSplit: _split,
+    FactPinned: _pin,
+    FactUnpinned: _pin,
+    FactReinstated: _reinstate,
     EpisodeRestored: _bring_back,
     EpisodeThawed: _thaw,
     CensorAdded: _add,

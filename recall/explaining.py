@@ -64,6 +64,7 @@ def _candidate(one: Ranked, served: Mapping[tuple[str, UUID], Served], gates: Ga
         "at": found.at.isoformat(),
         "provenance": found.provenance,
         "confidence": found.confidence,
+        "demoted_to": found.demoted_to,
         "similarity": found.similarity,
         "words": found.words,
         "relevance": one.relevance,

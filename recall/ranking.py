@@ -1,6 +1,6 @@
 """Ranking: in which order memories that were found are told: by what they say, who vouches for it, how old it is and what it was good for.
 
-    cosine + words ──▶ relevance ──▶ × who vouches ──▶ × noise ──▶ × age, by the plan ──▶ × use ──▶ score
+    cosine + words ──▶ relevance ──▶ × who vouches ──▶ × demoted ──▶ × noise ──▶ × age, by the plan ──▶ × use ──▶ score
 
 Relevance is plain cosine plus BM25 on its scale, the same for all kinds, so that a fact and a passage can be compared. A weight of who
 vouches is its factor, `transcript` above 1; noise, unsure, old and unused are what is left of a memory's relevance at worst. `words` and
@@ -32,7 +32,8 @@ DAY = timedelta(days=1)
 class Weights:
     """What ranking goes by. `words` is what BM25 counts beside cosine, `half_life_days` days; of the others 1.0 changes nothing.
 
-    Four say who vouches for a memory. `noise` is of decisions that read like a status report, `unsure` of a memory with confidence 0,
+    Four say who vouches for a memory. `demoted` is of a fact that upkeep demoted, one notch of who vouches: as much as an assistant's word
+    counts less than a summary's. `noise` is of decisions that read like a status report, `unsure` of a memory with confidence 0,
     `old` of one that is far older than `half_life_days` where only what is new is wanted, `unused` of one that was told many times and
     never drawn on (0.5 is the spec's: its boost as it is). Words and transcript are fitted on LoCoMo (docs/quality.md); the others have
     nothing to be fitted on there, and are set so that they decide between memories that are about as relevant.
@@ -45,6 +46,7 @@ class Weights:
     transcript: float = 1.06
     noise: float = 0.5
     unsure: float = 0.9
+    demoted: float = 0.95
     old: float = 0.8
     half_life_days: float = 90.0
     unused: float = 0.5
@@ -62,7 +64,16 @@ class Weights:
 
 
 PLAIN = replace(
-    Weights(), user_stated=1.0, episode_summary=1.0, assistant_derived=1.0, transcript=1.0, noise=1.0, unsure=1.0, old=1.0, unused=1.0
+    Weights(),
+    user_stated=1.0,
+    episode_summary=1.0,
+    assistant_derived=1.0,
+    transcript=1.0,
+    noise=1.0,
+    unsure=1.0,
+    old=1.0,
+    unused=1.0,
+    demoted=1.0,
 )
 """The order of relevance alone."""
 
@@ -118,7 +129,8 @@ def _ranked(one: Found, weights: Weights, recency: float, boost: float, now: dat
     faded = 1.0 - 0.5 ** (age_days / max(weights.half_life_days, 1e-9))
     factors = {
         "provenance": float(getattr(weights, one.provenance, 1.0)),
-        "confidence": weights.unsure + (1.0 - weights.unsure) * one.confidence,
+        "confidence": weights.unsure + (1.0 - weights.unsure) * one.confidence * (1.0 if one.demoted_to is None else one.demoted_to),
+        **({} if one.demoted_to is None else {"demoted": weights.demoted}),
         "noise": weights.noise if one.is_noise else 1.0,
         "recency": 1.0 - recency * (1.0 - weights.old) * faded,
         "use": max(1.0 + 2.0 * (1.0 - weights.unused) * (boost - 1.0), 0.0),

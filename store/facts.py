@@ -1,7 +1,7 @@
 """Facts: what an agent remembers, one row each, and the words for changing them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,9 @@ class Fact:
 
     `content` is what is recalled; where a richer wording of another row is shown, `own_content` keeps the row's own. `stored_by` is the
     event it began with, `recorded_by` the one that changed it last. What was forgotten is a row without words (forgetting.py).
+
+    Upkeep, and people about it, write what follows from no claim: `pinned_at`, it is let be; `demoted_at`, it counts for less, its
+    confidence times `demoted_to`; `archived_at`, it is inactive though nothing says otherwise; `reinstated_at`, its age counts from then.
     """
 
     agent_id: str
@@ -48,6 +51,11 @@ class Fact:
     recorded_at: datetime
     recorded_by: str
     forgotten_at: datetime | None = None
+    pinned_at: datetime | None = None
+    demoted_at: datetime | None = None
+    demoted_to: float | None = None
+    archived_at: datetime | None = None
+    reinstated_at: datetime | None = None
 
     @property
     def key(self) -> "Key":
@@ -58,6 +66,28 @@ class Fact:
     def wording(self) -> str:
         """The words it was first told in, whichever are shown."""
         return self.own_content or self.content
+
+    @property
+    def is_so(self) -> bool:
+        """Whether nothing says otherwise: it is active, or archived, which says nothing of its truth."""
+        return self.active or self.archived_at is not None
+
+    def recorded(self, at: datetime, *, by: str) -> "Fact":
+        """It, as an event changed it at this time of ours."""
+        return replace(self, recorded_at=at, recorded_by=by)
+
+    def at_hand(self, *, since: datetime) -> "Fact":
+        """It, as if upkeep had never touched it; what it did is over, and the fact's age counts anew from `since`."""
+        if self.demoted_at is None and self.archived_at is None:
+            return self
+        return replace(
+            self,
+            active=self.active or self.archived_at is not None,
+            demoted_at=None,
+            demoted_to=None,
+            archived_at=None,
+            reinstated_at=since,
+        )
 
 
 Key = tuple[str, UUID]
@@ -80,7 +110,8 @@ _CONFIRMABLE = (
     "recorded_at",
     "recorded_by",
 )
-_STANDING = (*words.COLUMNS, "content", "content_hash", "own_content", "active", "superseded_by", "merged_into", "disputes", "valid_to")
+_UPKEPT = ("active", "demoted_at", "demoted_to", "archived_at", "reinstated_at")
+_STANDING = (*words.COLUMNS, "content", "content_hash", "own_content", "superseded_by", "merged_into", "disputes", "valid_to")
 
 
 def _updating(names: Collection[str]) -> TextClause:
@@ -90,8 +121,9 @@ def _updating(names: Collection[str]) -> TextClause:
     return text(f"UPDATE heart.facts f SET {changes} FROM {many.these('heart.facts')} WHERE {found}")
 
 
-_CONFIRM = _updating(_CONFIRMABLE)
-_CHANGE = _updating((*_CONFIRMABLE, *_STANDING))
+_CONFIRM = _updating((*_CONFIRMABLE, *_UPKEPT))
+_CHANGE = _updating((*_CONFIRMABLE, *_STANDING, *_UPKEPT))
+_KEEP = _updating(("pinned_at", *_UPKEPT, "recorded_at", "recorded_by"))
 
 
 async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
@@ -99,6 +131,14 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     if not keys:
         return {}
     rows = await db.execute(_BY_KEY, many.apart(keys, "agents", "ids"))
+    return {(row.agent_id, row.fact_id): _fact(row) for row in rows}
+
+
+async def demoted(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
+    """Those of these facts that upkeep demoted, archived ones among them."""
+    if not keys:
+        return {}
+    rows = await db.execute(text(f"{_BY_KEY.text} WHERE f.demoted_at IS NOT NULL"), many.apart(keys, "agents", "ids"))
     return {(row.agent_id, row.fact_id): _fact(row) for row in rows}
 
 
@@ -110,9 +150,15 @@ async def insert(db: Write, new: Sequence[Fact]) -> None:
 
 
 async def confirm(db: Write, changed: Sequence[Fact]) -> None:
-    """Write what a confirmation changes: trust, counts and times, never the wording."""
+    """Write what a confirmation changes: trust, counts and times, what upkeep had done to it, never the wording."""
     if changed:
         await db.execute(_CONFIRM, many.packed(map(vars, changed)))
+
+
+async def keep(db: Write, changed: Sequence[Fact]) -> None:
+    """Write what upkeep did to facts, or a person against it; nothing else of them."""
+    if changed:
+        await db.execute(_KEEP, many.packed(map(vars, changed)))
 
 
 async def change(db: Write, changed: Sequence[Fact]) -> None:
@@ -160,15 +206,18 @@ async def subjects(db: Read, agents: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-async def listed(db: Read, *, agent: str | None, inactive: bool, limit: int | None, as_of: datetime | None = None) -> list[Fact]:
+async def listed(
+    db: Read, *, agent: str | None, inactive: bool, limit: int | None, as_of: datetime | None = None, pinned: bool = False
+) -> list[Fact]:
     """Facts for a person to read, oldest first; every agent's when `agent` is None (and the session is an overview).
 
-    With `as_of`, those that were true then, as far as is known now; with `inactive`, whatever was claimed by then.
+    With `as_of`, those that were true then, as far as is known now; with `inactive`, whatever was claimed by then; with `pinned` only
+    those that a person pinned.
     """
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM heart.facts f WHERE (CAST(:agent AS text) IS NULL OR f.agent_id = :agent)"
-            f" AND f.forgotten_at IS NULL AND {wanted(as_of)} ORDER BY {ORDER} LIMIT :limit"
+            f" AND f.forgotten_at IS NULL AND {wanted(as_of)} {'AND f.pinned_at IS NOT NULL ' if pinned else ''}ORDER BY {ORDER} LIMIT :limit"
         ),
         {"agent": agent, "inactive": inactive, "limit": limit, **({"as_of": as_of} if as_of else {})},
     )
@@ -204,12 +253,22 @@ def wanted(as_of: datetime | None) -> str:
     """Which facts `f` are listed, by the parameters `inactive` and `as_of`."""
     if as_of is None:
         return "(f.active OR :inactive)"
-    return f"f.valid_from <= :as_of AND (:inactive OR {true_then('f')})"
+    return f"f.valid_from <= :as_of AND (:inactive OR {true_then('f')} AND {at_hand_then('f')})"
 
 
 def true_then(of: str) -> str:
-    """Which of the rows `of`, facts that had begun by the parameter `as_of`, were true then."""
-    return f"{of}.merged_into IS NULL AND ({of}.valid_to > :as_of OR {of}.valid_to IS NULL AND {of}.active)"
+    """Which of the rows `of`, facts that had begun by the parameter `as_of`, were true then; what was archived is true as before."""
+    return f"{of}.merged_into IS NULL AND ({of}.valid_to > :as_of OR {of}.valid_to IS NULL AND ({is_so(of)}))"
+
+
+def is_so(of: str) -> str:
+    """Which of the rows `of` nothing says otherwise of: those that are active, and those that were archived."""
+    return f"{of}.active OR {of}.archived_at IS NOT NULL"
+
+
+def at_hand_then(of: str) -> str:
+    """Which of the rows `of` had not been archived by the parameter `as_of`."""
+    return f"({of}.archived_at IS NULL OR {of}.archived_at > :as_of)"
 
 
 async def saying(db: Read, said: str, *, agent: str | None, inactive: bool, limit: int, as_of: datetime | None = None) -> list[Fact]:

@@ -35,6 +35,11 @@ OPENING_CHARACTERS = 200
 TOLD = {"fact_id", "similarity", "relation", "decided_by", "why", "now", "was", "active", "superseded_by", "merged_into", "disputes"} | {
     "valid_from",
     "valid_to",
+    "pinned_at",
+    "demoted_at",
+    "demoted_to",
+    "archived_at",
+    "reinstated_at",
 }
 """What evidence may go on saying of a fact that was forgotten."""
 
@@ -187,6 +192,7 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
         text(
             "UPDATE heart.facts f SET content = '', content_hash = '', words = '', word_count = 0, own_content = NULL, subject = NULL,"
             " subject_key = NULL, attribute = NULL, source = NULL, active = false, disputes = NULL, text_key = q.text_key,"
+            " pinned_at = NULL, demoted_at = NULL, demoted_to = NULL, archived_at = NULL, reinstated_at = NULL,"
             f" forgotten_at = :now, recorded_at = :now, recorded_by = :by FROM {many.these('heart.facts')}"
             " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
         ),
@@ -239,14 +245,14 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
                 session=turn.session_key,
                 position=turn.position,
             )
+    if told.away and (said := told.away.transcript.redacted(wordings)) != told.away.transcript:
+        await transcripts.put_away(db, (before.agent_id, before.episode_id), said, at=told.away.put_away_at)
     title, summary = await _headed(db, before, wordings)
     after = replace(
         before,
         title=title,
         summary=summary,
         written_by=before.written_by if summary else None,
-    if told.away and (said := told.away.transcript.redacted(wordings)) != told.away.transcript:
-        await transcripts.put_away(db, (before.agent_id, before.episode_id), said, at=told.away.put_away_at)
         model=None,
         detail=spans.redacted(before.detail, wordings) if before.detail else before.detail,
         outcome=spans.redacted(before.outcome, wordings) if before.outcome else before.outcome,

@@ -36,7 +36,7 @@ _LEARNED = "fact_learned:"
 
 
 def _is_true(of: str, as_of: datetime | None) -> str:
-    return f"{of}.active" if as_of is None else f"coalesce({facts.true_then(of)}, false)"
+    return f"({facts.is_so(of)})" if as_of is None else f"coalesce({facts.true_then(of)}, false)"
 
 
 def _retired(as_of: datetime | None) -> str:
@@ -106,4 +106,4 @@ def _is_whole(fact: Fact) -> bool:
 
 
 def _was_true(fact: Fact, as_of: datetime | None) -> bool:
-    return fact.active or (as_of is not None and fact.valid_to is not None and fact.valid_to > as_of)  # as facts.true_then
+    return fact.is_so or (as_of is not None and fact.valid_to is not None and fact.valid_to > as_of)  # as facts.true_then

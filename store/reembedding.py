@@ -14,7 +14,7 @@ from uuid import UUID
 from pgvector import HalfVector
 from sqlalchemy import text
 
-from . import memory_vectors
+from . import facts, memory_vectors
 from .database import Read, Write
 from .embedders import Registered
 from .unembedded import Kind
@@ -163,11 +163,11 @@ class Askew:
 
 
 _SURVIVOR = "LEFT JOIN heart.facts s ON s.agent_id = f.agent_id AND s.fact_id = f.merged_into"
-_CURRENT = "coalesce(s.active, f.active)"
+_CURRENT = f"coalesce({facts.is_so('s')}, {facts.is_so('f')})"
 
 
 async def askew(db: Read, to: Registered) -> list[Askew]:
-    """The vectors of this embedder whose facts were retired or came back since; needs an overview."""
+    """The vectors of this embedder whose facts were retired or came back since; needs an overview. Archived ones are still so."""
     its = f"{to.table} v ON v.agent_id = f.agent_id AND v.fact_id = f.fact_id"
     rows = await db.execute(
         text(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from sqlalchemy import text
 
+from . import facts
 from .database import Read, Write
 
 Vector = NDArray[np.float32]
@@ -55,7 +56,6 @@ async def nearest(db: Read, table: str, asked: Sequence[tuple[str, Vector]], *, 
     return found
 
 
-async def recorded(db: Read, table: str, agent: str, said: Mapping[bytes, str]) -> dict[str, Vector]:
 async def alike(db: Read, table: str, agent: str, to: Collection[UUID], *, floor: float, limit: int) -> list[Near]:
     """The agent's facts that are true now and from `floor` up like one of these, which are not among them; the nearest first."""
     rows = await db.execute(
@@ -70,6 +70,7 @@ async def alike(db: Read, table: str, agent: str, to: Collection[UUID], *, floor
     return [Near(fact_id=row.fact_id, similarity=float(row.similarity)) for row in rows]
 
 
+async def recorded(db: Read, table: str, agent: str, said: Mapping[bytes, str]) -> dict[str, Vector]:
     """The vectors that were made of these words, by their content hashes, when the agent's facts were stored; of those that have one."""
     rows = await db.execute(
         text(
@@ -114,7 +115,7 @@ async def namesakes(db: Read, table: str, asking: Sequence[Asking], subjects: Se
         asking,
         "SELECT v.fact_id, v.vector <=> mine.vector AS distance"
         f" FROM heart.facts f CROSS JOIN LATERAL ({_BY_KEY.format(table=table, of='f')}) v"
-        " WHERE f.agent_id = q.agent_id AND f.fact_id <> q.fact_id AND f.merged_into IS NULL AND (f.active OR f.valid_to > q.at)"
+        f" WHERE f.agent_id = q.agent_id AND f.fact_id <> q.fact_id AND f.merged_into IS NULL AND ({facts.is_so('f')} OR f.valid_to > q.at)"
         "  AND f.subject_key = ANY(s.subjects) ORDER BY distance, v.fact_id LIMIT :limit",
         {"limit": limit, "places": [at for at, _ in named], "names": [name for _, name in named]},
         beside="JOIN (SELECT place, array_agg(name) AS subjects FROM unnest(CAST(:places AS bigint[]), CAST(:names AS text[]))"
@@ -168,14 +169,14 @@ async def copy(db: Write, table: str, agent: str, copies: Mapping[UUID, UUID]) -
 
 async def mark(db: Write, table: str, agent: str, *, current: Collection[UUID], past: Collection[UUID]) -> None:
     """Say of these facts' vectors whether what they say is true now; a merged fact's is while the fact it is part of is."""
-    for facts, is_current in ((current, True), (past, False)):
-        if facts:
+    for marked, is_current in ((current, True), (past, False)):
+        if marked:
             await db.execute(
                 text(
                     f"UPDATE {table} SET current = :current WHERE agent_id = :agent AND fact_id = ANY(CAST(:facts AS uuid[]))"
                     " AND current <> :current"
                 ),
-                {"agent": agent, "facts": list(facts), "current": is_current},
+                {"agent": agent, "facts": list(marked), "current": is_current},
             )
 
 

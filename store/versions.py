@@ -23,13 +23,20 @@ _THEN = (
 
 
 async def listed(
-    db: Read, *, known_at: datetime, agent: str | None, inactive: bool, limit: int | None, as_of: datetime | None = None
+    db: Read,
+    *,
+    known_at: datetime,
+    agent: str | None,
+    inactive: bool,
+    limit: int | None,
+    as_of: datetime | None = None,
+    pinned: bool = False,
 ) -> list[Fact]:
     """Facts as they had been recorded by `known_at`, and of these, with `as_of`, those that were taken to be true then."""
     rows = await db.execute(
         text(
             f"SELECT * FROM ({_THEN} AND (CAST(:agent AS text) IS NULL OR v.agent_id = :agent)) f"
-            f" WHERE {wanted(as_of)} ORDER BY {ORDER} LIMIT :limit"
+            f" WHERE {wanted(as_of)} {'AND f.pinned_at IS NOT NULL ' if pinned else ''}ORDER BY {ORDER} LIMIT :limit"
         ),
         {"known_at": known_at, "agent": agent, "inactive": inactive, "limit": limit, **({"as_of": as_of} if as_of else {})},
     )

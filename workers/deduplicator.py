@@ -8,7 +8,8 @@
                                                                            from CHECK_SIMILARITY up a twin is likely
 
     a match that is no longer active ─┬─ claimed later than it was retired ▶ stored: it is true again
-                                      └─ claimed while it was true ────────▶ mentioned: one more wording, nothing else
+                                      ├─ claimed while it was true ────────▶ mentioned: one more wording, nothing else
+                                      └─ archived by upkeep ───────────────▶ confirmed: it is active again
 
 Both thresholds belong to the embedder (cosine, -1 to 1; measured, docs/quality.md). Every wording is kept as a mention, whatever
 became of it. Claims of an agent are decided one after another, each seeing what the ones before it did.
@@ -33,6 +34,7 @@ from store.facts import Fact, Key
 from store.keys import text_key
 from store.mentions import Mention
 from store.vectors import Near, Vector
+from workers.memories import keeping
 from workers.runtime import metrics
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater, Skip, Worker
 
@@ -72,7 +74,7 @@ async def embed(events: Sequence[FactLearned], kit: Kit) -> Sequence[Thought]:
 
 
 def _is_known(event: FactLearned, said: Iterable[Fact]) -> bool:
-    return any(fact.active and is_about_the_same(fact, event) for fact in said)
+    return any(fact.is_so and is_about_the_same(fact, event) for fact in said)
 
 
 async def _wordings(db: Read, wanted: Iterable[tuple[str, bytes]]) -> dict[tuple[str, bytes], list[Fact]]:
@@ -180,7 +182,7 @@ class Memory:
         seen = self._nearest(claim)
         agreed = [one for one in seen.alike if self._may_confirm(one, event)]
         if agreed:
-            best = max(agreed, key=lambda one: (self._surviving(one.fact).active, one.similarity))
+            best = max(agreed, key=lambda one: (self._surviving(one.fact).is_so, one.similarity))
             return self._match(claim, best.fact, similarity=best.similarity, seen=seen)
         return self._store(claim, seen)
 
@@ -198,7 +200,7 @@ class Memory:
 
     def _closeness(self, row: Fact, event: FactLearned) -> tuple[bool, int, datetime, str, bool]:
         fact = self._surviving(row)
-        return fact.active, _nearness(fact, event), fact.claimed_at, fact.claimed_by, row.merged_into is None
+        return fact.is_so, _nearness(fact, event), fact.claimed_at, fact.claimed_by, row.merged_into is None
 
     def _surviving(self, fact: Fact) -> Fact:
         while fact.merged_into is not None:
@@ -219,7 +221,7 @@ class Memory:
     def _match(self, claim: Claim, row: Fact, *, similarity: float, seen: Seen) -> Ending:
         """The claim is heard as one of `row`, and counts for the fact that row is part of."""
         fact = self._surviving(row)
-        if not fact.active:
+        if not fact.is_so:
             retired_at = fact.valid_to or fact.claimed_at
             if claim.event.occurred_at > retired_at and claim.vector is not None:
                 return self._store(claim, seen)
@@ -231,11 +233,13 @@ class Memory:
         self.facts[fact.agent_id, fact.fact_id] = confirmed
         self.changed.add((fact.agent_id, fact.fact_id))
         self._hear(claim, row, similarity, "confirmed")
+        why = "the same words" if similarity == 1.0 else f"similarity {similarity:.3f} and the guard agrees"
+        came_back = keeping.changed(fact, confirmed)
         return Done(
             "confirmed",
             about=fact.fact_id,
-            reason="the same words" if similarity == 1.0 else f"similarity {similarity:.3f} and the guard agrees",
-            evidence=self._evidence(seen),
+            reason=f"{why}; heard again, it is {keeping.undone(fact)}" if came_back else why,
+            evidence=self._evidence(seen) | ({"changed": [came_back]} if came_back else {}),
             publishes=(
                 FactConfirmed.following(
                     claim.event,
@@ -357,8 +361,11 @@ def _nearness(fact: Fact, event: FactLearned) -> int:
 
 
 def confirm(fact: Fact, event: FactLearned) -> Fact:
-    """The fact after one more claim of it. Any order of the same claims ends in the same trust, counts and times."""
-    provenance, confidence = _trust(fact, event)
+    """The fact after one more claim of it. Any order of the same claims ends in the same trust, counts and times.
+
+    What upkeep had done to it is over, whenever the claim was made: it was heard.
+    """
+    fact, (provenance, confidence) = fact.at_hand(since=clock.now()), _trust(fact, event)
     claimed_at, claimed_by = max((fact.claimed_at, fact.claimed_by), (event.occurred_at, event.event_id))
     return replace(
         fact,

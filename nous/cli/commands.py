@@ -380,10 +380,11 @@ def recall(
 def facts(
     agent: Agent = None,
     with_inactive: Annotated[
-        bool, typer.Option("--all", help="Those that are superseded or merged too, with what became of them.")
+        bool, typer.Option("--all", help="Those that are superseded, merged or archived too, with what became of them.")
     ] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was true then, as far as is known.")] = None,
     known_at: Annotated[str | None, typer.Option("--known-at", metavar="TIME", help="What had been recorded by then.")] = None,
+    only_pinned: Annotated[bool, typer.Option("--pinned", help="Only what is pinned, which upkeep lets be.")] = False,
     limit: Limit = None,
     is_json: Json = False,
 ) -> None:
@@ -396,7 +397,7 @@ def facts(
     from .moments import typed
     from .place import settings
 
-    wanted = Wanted(agent, with_inactive, typed("--as-of", as_of), typed("--known-at", known_at))
+    wanted = Wanted(agent, with_inactive, typed("--as-of", as_of), typed("--known-at", known_at), only_pinned)
     asyncio.run(list_facts(settings(), wanted, limit=limit, is_json=is_json))
 
 
@@ -787,15 +788,16 @@ FactId = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it: f-5b0f0d3e.")
 ]
 
-fact = typer.Typer(help="Restore what was retired, split what was merged, forget: it holds for ever.", no_args_is_help=True)
+fact = typer.Typer(help="Restore what was retired or archived, split what was merged, pin, forget.", no_args_is_help=True)
 app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
 
 
 @fact.command("restore")
 def fact_restore(id_: FactId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
-    """Let a retired fact be true again, beside the one that retired it.
+    """Let a retired fact be true again, or undo what upkeep did to one.
 
-    Both are then true, and no mind is asked about the two again. Another fact may retire it; that is decided in the same way.
+    One that another fact retired is then true beside it, and no mind is asked about the two again. Another fact may retire it; that is
+    decided in the same way. One that upkeep demoted counts in full, and one that it archived is active again.
     """
     from .fact_decision import restore
     from .place import settings
@@ -813,6 +815,30 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
     from .place import settings
 
     asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
+MayBecause = Annotated[str, typer.Option("--because", "--reason", help="Why, if it is to be kept.")]
+
+
+@fact.command("pin")
+def fact_pin(id_: FactId, reason: MayBecause = "", agent: Agent = None, is_json: Json = False) -> None:
+    """Keep a fact from upkeep: it is neither demoted nor archived.
+
+    However old it is, and though nobody asks for it. A later claim still retires it. nous facts --pinned lists what is pinned.
+    """
+    from .fact_upkeep import pin
+    from .place import settings
+
+    asyncio.run(pin(settings(), id_, is_pinned=True, reason=reason, agent=agent, is_json=is_json))
+
+
+@fact.command("unpin")
+def fact_unpin(id_: FactId, reason: MayBecause = "", agent: Agent = None, is_json: Json = False) -> None:
+    """Let upkeep look after a fact again that was pinned."""
+    from .fact_upkeep import pin
+    from .place import settings
+
+    asyncio.run(pin(settings(), id_, is_pinned=False, reason=reason, agent=agent, is_json=is_json))
 
 
 IsDry = Annotated[bool, typer.Option("--dry-run", help="Only say what would be forgotten.")]
@@ -912,6 +938,27 @@ def episode_restore(id_: EpisodeId, reason: Because, agent: Agent = None, is_jso
     asyncio.run(restore(settings(), id_, reason=reason, agent=agent, is_json=is_json))
 
 
+@episode.command("thaw")
+def episode_thaw(
+    id_: EpisodeId,
+    reason: Because,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Until when it does not age again.", show_default="for 30 days")
+    ] = None,
+    agent: Agent = None,
+    is_json: Json = False,
+) -> None:
+    """Have all that was said in an old episode at hand again.
+
+    Of an episode 30 days old only the first and last parts are at hand, of one 90 days old nothing; the whole is put away for a year
+    (NOUS_EPISODE_TRIM_DAYS, NOUS_EPISODE_ARCHIVE_DAYS, NOUS_TRANSCRIPT_COLD_DAYS). With --until it stays whole, aged or not.
+    """
+    from .episode import thaw
+    from .place import settings
+
+    asyncio.run(thaw(settings(), id_, reason=reason, until=until, agent=agent, is_json=is_json))
+
+
 DeadId = Annotated[str, typer.Argument(metavar="ID", help="As the list shows it, or the beginning of it, or the event's id.")]
 DeadIds = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="As the list shows them, or event ids.", show_default=False)]
 OfWorker = Annotated[str | None, typer.Option("--worker", help="Only what this worker parked.")]
@@ -937,27 +984,6 @@ def dead_list(
     is_json: Json = False,
 ) -> None:
     """List what is parked, the latest first, and count it by reason.
-
-@episode.command("thaw")
-def episode_thaw(
-    id_: EpisodeId,
-    reason: Because,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Until when it does not age again.", show_default="for 30 days")
-    ] = None,
-    agent: Agent = None,
-    is_json: Json = False,
-) -> None:
-    """Have all that was said in an old episode at hand again.
-
-    Of an episode 30 days old only the first and last parts are at hand, of one 90 days old nothing; the whole is put away for a year
-    (NOUS_EPISODE_TRIM_DAYS, NOUS_EPISODE_ARCHIVE_DAYS, NOUS_TRANSCRIPT_COLD_DAYS). With --until it stays whole, aged or not.
-    """
-    from .episode import thaw
-    from .place import settings
-
-    asyncio.run(thaw(settings(), id_, reason=reason, until=until, agent=agent, is_json=is_json))
-
 
     Reasons that differ only in the values they name are counted as one.
     """

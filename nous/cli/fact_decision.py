@@ -1,6 +1,6 @@
 """`nous fact restore | split`: what a person decides of two facts, which outranks every score and every mind, for ever.
 
-    restore  a fact that was retired is true beside the one that had retired it
+    restore  a fact that was retired is true beside the one that had retired it (of what upkeep did: fact_upkeep.py)
     split    a wording that had become part of a fact is a fact of its own
 
 The effect, the receipt and the letters are one transaction; what was freed is looked at again by the supersession rechecker.
@@ -26,7 +26,7 @@ from store.mentions import Mention
 from store.vectors import Asking, Vector
 from workers.standing.settling import Change
 
-from . import decision, place, screen
+from . import decision, fact_upkeep, place, screen
 
 OPTIONS = {"reason": "--because"}
 WORDINGS_LISTED = 8
@@ -51,11 +51,15 @@ class Decided:
 
 
 async def restore(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
-    """Let a retired fact be true again, beside the one that retired it."""
+    """Let a retired fact be true again, beside the one that retired it; what upkeep demoted or archived is as it was before."""
     _hold_to_a_reason(reason)
     async with place.database(settings) as database:
         async with database.overview() as db:
-            fact = _retired(await fact_meant(db, written, agent=agent))
+            meant = await fact_meant(db, written, agent=agent)
+        if meant.row == meant.fact and meant.fact.is_so and (meant.fact.demoted_at or meant.fact.archived_at):
+            await fact_upkeep.reinstate(settings, database, meant.fact, reason=reason, is_json=is_json)
+            return
+        fact = _retired(meant)
         told = decision.event(FactRestored, fact.agent_id, OPTIONS, fact_id=fact.fact_id, beside=fact.superseded_by, reason=reason)
         async with database.write({fact.agent_id}) as db:
             registered = await embedders.active(db)
@@ -99,7 +103,7 @@ def _retired(meant: Meant) -> Fact:
         way = f"{place.command()} fact split {row.fact_id} --because '…' makes it a fact of its own"
         raise UserMistake(f"{row.fact_id} was not retired: it is part of {fact.fact_id}; {way}")
     if fact.superseded_by is None:
-        raise UserMistake(f"{fact.fact_id} is true now, so there is nothing to restore")
+        raise UserMistake(f"{fact.fact_id} is true now and counts in full, so there is nothing to restore")
     return fact
 
 

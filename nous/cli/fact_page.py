@@ -11,6 +11,7 @@ from nous.stories.words import spoken
 from store.facts import Fact
 
 from . import screen, telling
+from .facts import kept_up
 
 CHAIN_SHOWN = 12
 FACTS_SHOWN = 12
@@ -38,6 +39,7 @@ def _print_fact(console: Console, story: Story) -> None:
     console.print(screen.said(story.says, "bold"))
     state = "active" if fact.active else f"not active since {screen.moment(fact.valid_to)}" if fact.valid_to else "not active"
     facets = [fact.agent_id, state, f"heard ×{len(story.heard)}", f"{fact.provenance} {screen.rounded(fact.confidence)}"]
+    facets += kept_up(fact)
     if fact.subject:
         facets.insert(1, f"about {fact.subject}" + (f", {fact.attribute}" if fact.attribute else ""))
     console.print(screen.said(" · ".join(facets), "dim"))

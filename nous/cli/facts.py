@@ -23,19 +23,21 @@ PIPED = ("fact_id", "agent_id", "heard", "provenance", "content", "inactive", "b
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which facts: one agent's or all, those that do not stand too, as of a time in the world, as known at a time of ours."""
+    """Which facts: one agent's or all, those that do not stand too, as of a time in the world, as known at a time of ours, pinned ones."""
 
     agent: str | None = None
     with_inactive: bool = False
     as_of: datetime | None = None
     known_at: datetime | None = None
+    only_pinned: bool = False
 
     async def listed(self, db: Read, *, limit: int | None) -> list[Fact]:
         """At most `limit` of them, agent by agent in the order claimed."""
+        whose, inactive, pinned = self.agent, self.with_inactive, self.only_pinned
         if self.known_at is None:
-            return await facts.listed(db, agent=self.agent, inactive=self.with_inactive, as_of=self.as_of, limit=limit)
+            return await facts.listed(db, agent=whose, inactive=inactive, as_of=self.as_of, limit=limit, pinned=pinned)
         return await versions.listed(
-            db, known_at=self.known_at, agent=self.agent, inactive=self.with_inactive, as_of=self.as_of, limit=limit
+            db, known_at=self.known_at, agent=whose, inactive=inactive, as_of=self.as_of, limit=limit, pinned=pinned
         )
 
     def __str__(self) -> str:
@@ -108,7 +110,13 @@ def _content(fact: Fact, *, is_past: bool) -> list[Text]:
 def became(fact: Fact) -> str:
     """What became of it, if anything did."""
     others = (("superseded by", fact.superseded_by), ("merged into", fact.merged_into), ("disputes", fact.disputes))
-    return ", ".join(f"{how} {other}" for how, other in others if other)
+    return ", ".join([*(f"{how} {other}" for how, other in others if other), *kept_up(fact)])
+
+
+def kept_up(fact: Fact) -> list[str]:
+    """What upkeep did to it, or may not do."""
+    told = (("pinned", fact.pinned_at), ("archived", fact.archived_at), ("demoted", None if fact.archived_at else fact.demoted_at))
+    return [f"{how} on {at:%Y-%m-%d}" for how, at in told if at]
 
 
 def _when(fact: Fact) -> Text:
@@ -123,6 +131,8 @@ def _times(times: int) -> Text:
 def _nothing(wanted: Wanted, first: First | None) -> str:
     if wanted.as_of or wanted.known_at:
         return f"No facts{wanted}.{_since(wanted, first)}"
+    if wanted.only_pinned:
+        return f"No pinned facts{wanted}. Pin one, so that upkeep lets it be: {place.command()} fact pin ID"
     kind = "" if wanted.with_inactive else "active "
     return f"No {kind}facts{wanted}. Publish one: {place.command()} publish fact_learned agent_id=me content='…'"
 

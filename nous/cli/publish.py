@@ -43,8 +43,11 @@ BY_COMMAND = {
     "censor_relaxed": "nous censor relax",
     "episode_restored": "nous episode restore",
     "fact_forgotten": "nous fact forget",
+    "fact_pinned": "nous fact pin",
+    "fact_reinstated": "nous fact restore",
     "fact_restored": "nous fact restore",
     "fact_split": "nous fact split",
+    "fact_unpinned": "nous fact unpin",
 }
 
 ALSO_BY_WORKERS = {"fact_learned"}

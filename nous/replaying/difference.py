@@ -18,7 +18,8 @@ How = Literal["only live", "only replayed", "otherwise"]
 NOUNS: Mapping[str, tuple[str, str]] = {
     "fact": (
         "fact_id",
-        "content subject attribute provenance confidence active superseded_by merged_into disputes valid_from valid_to confirmation_count",
+        "content subject attribute provenance confidence active superseded_by merged_into disputes valid_from valid_to confirmation_count"
+        " pinned_at demoted_at demoted_to archived_at",
     ),
     "episode": ("episode_id", "title summary written_by outcome lessons_learned active put_aside started_at ended_at"),
     "censor": ("censor_id", "trigger_pattern severity escalation_threshold activation_count counted_from false_positive_count"),

@@ -141,11 +141,28 @@ def _in_short(change: Mapping[str, Any], wordings: Mapping[str, str]) -> str:
             told.append(f"{how} {quoted(wordings.get(now[name], now[name]))}")
     if now.get("active"):
         told.append("active")
+    told += _kept_up(now, change["was"])
     if now.get("valid_to"):
         told.append(f"true until {now['valid_to'][:16].replace('T', ' ')}")
     if change["was"] and now.get("content"):
         told.append(f"worded {quoted(now['content'])}")
     return ", ".join(told)
+
+
+def _kept_up(now: Mapping[str, Any], was: Mapping[str, Any]) -> list[str]:
+    """What upkeep did to a fact, or what ended that, or may not be done."""
+    told = []
+    if now.get("archived_at"):
+        told.append("archived, and restorable")
+    if now.get("demoted_to") is not None:
+        told.append(f"demoted: its confidence counts for {now['demoted_to']:g} of it")
+    if was.get("archived_at") and not now.get("archived_at"):
+        told.append("no longer archived")
+    if was.get("demoted_to") is not None and now.get("demoted_to") is None:
+        told.append("no longer demoted")
+    if "pinned_at" in now:
+        told.append("pinned" if now["pinned_at"] else "no longer pinned")
+    return told
 
 
 # ── of other kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -159,6 +176,10 @@ def _of_an_episode(receipt: Receipt) -> list[Line]:
         by = f" by {evidence['model']} in {plural(evidence['questions'], 'question')}" if evidence.get("model") else " without a mind"
         lines.append(line(f"read {read}{by}", "faint"))
         lines.append(line(f"learned {plural(evidence.get('facts', 0), 'fact')}"))
+    if away := evidence.get("put_away"):
+        lines.append(line(f"put away: {away['characters']:,} characters, {away['bytes']:,} bytes in {away['compressed']:,}"))
+    if gone := evidence.get("let_go"):
+        lines.append(line(f"let go of: {gone['characters']:,} characters, {gone['compressed']:,} bytes"))
     if dropped := evidence.get("dropped"):
         lines.append(line(f"dropped {_times(dropped)}", "telling"))
     if decisions := evidence.get("decisions"):
@@ -176,10 +197,6 @@ def _of_a_decision(receipt: Receipt) -> list[Line]:
     if "outcome_before" in evidence:
         lines.append(line(f"outcome: {evidence['outcome_before']} before, {evidence['outcome']} in this review"))
         if evidence.get("note"):
-    if away := evidence.get("put_away"):
-        lines.append(line(f"put away: {away['characters']:,} characters, {away['bytes']:,} bytes in {away['compressed']:,}"))
-    if gone := evidence.get("let_go"):
-        lines.append(line(f"let go of: {gone['characters']:,} characters, {gone['compressed']:,} bytes"))
             lines.append(line(quoted(evidence["note"])))
     if episodes := evidence.get("episodes"):
         lines.append(line("episodes: " + ", ".join(f"{one} ({how})" for one, how in episodes.items())))

@@ -100,7 +100,7 @@ async def told(db: Read, meant: Meant) -> Story:
     parts = await facts.by_key(db, {row for row, _ in await facts.parts(db, [fact.key])})
     rows = {one.fact_id for one in parts.values()}
     heard = (await mentions_of(db, [fact.key]))[fact.key]
-    happened = [one for one in await receipts.concerning(db, agent, rows) if one.stream.startswith("fact_")]
+    happened = [one for one in await receipts.concerning(db, agent, rows) if one.stream.startswith("fact_") or one.evidence.get("changed")]
     beside = [one for one in await receipts.beside(db, agent, fact.fact_id, limit=BESIDE) if one.about not in rows]
     chain = await facts.chain(db, fact.key)
     words = await wordings.of_receipts(db, agent, [*happened, *beside], [fact, *chain])
@@ -170,5 +170,5 @@ def _said(receipt: Receipt, said: Mapping[str, Mention]) -> Mention | None:
 
 
 def _in_short(fact: Fact) -> dict[str, Any]:
-    names = ("fact_id", "content", "active", "valid_from", "valid_to", "superseded_by", "merged_into", "disputes")
+    names = ("fact_id", "content", "active", "valid_from", "valid_to", "superseded_by", "merged_into", "disputes", "archived_at")
     return {name: getattr(fact, name) for name in names}

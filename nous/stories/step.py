@@ -59,6 +59,8 @@ class Step:
         if not self.is_about_another:
             return self.receipt.outcome
         now: dict[str, Any] = {name: value for one in self.changes for name, value in one["now"].items()}
+        if any(one["was"].get("demoted_to") is not None and one["now"].get("demoted_to") is None for one in self.changes):
+            return "reinstated"
         told = (("retired", now.get("superseded_by")), ("merged", now.get("merged_into")), ("disputed", now.get("disputes")))
         return next((word for word, is_so in (*told, ("revived", now.get("active"))) if is_so), self.receipt.outcome)
 

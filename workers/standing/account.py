@@ -15,6 +15,7 @@ from .settling import Change
 
 PUBLISHES = (FactSuperseded, FactMerged, FactUnsettled)
 TOLD = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
+KEPT_UP = ("demoted_to", "archived_at")
 
 
 class Account:
@@ -97,9 +98,10 @@ def _again(event: Event, head: UUID) -> Event:
 
 
 def _told(fact: Fact, before: Fact | None) -> dict[str, Any]:
-    now = {name: getattr(fact, name) for name in TOLD}
+    names = (*TOLD, *KEPT_UP) if before else TOLD
+    now = {name: getattr(fact, name) for name in names}
     return {
         "fact_id": str(fact.fact_id),
         "now": {name: value for name, value in now.items() if before is None or getattr(before, name) != value},
-        "was": {name: getattr(before, name) for name in TOLD if before and getattr(before, name) != now[name]},
+        "was": {name: getattr(before, name) for name in names if before and getattr(before, name) != now[name]},
     }

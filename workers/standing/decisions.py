@@ -3,14 +3,18 @@
     restore  a fact that was retired is true beside the one that had retired it
     split    a wording that had become part of another fact is a fact of its own
 
-Each relates texts, not rows, so no later mention of the same words undoes it. What is freed is looked at again: something else may
-have retired it meanwhile.
+Of one fact they decide what upkeep may do to it: pin, so that it is let be, and reinstate, so that what was done is undone.
+
+Restoring and splitting relate texts, not rows, so no later mention of the same words undoes it. What is freed is looked at again:
+something else may have retired it meanwhile.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
-from events import Event, FactRestored, FactSplit, FactUnsettled
+from events import Event, FactPinned, FactReinstated, FactRestored, FactSplit, FactUnpinned, FactUnsettled
 from nous.errors import UserMistake
 from nous.text import content_hash
 from store import facts, mentions, relations, vectors
@@ -20,6 +24,7 @@ from store.keys import text_key
 from store.mentions import Mention
 from store.relations import Relation
 from store.vectors import Vector
+from workers.memories import keeping
 
 from . import settling
 from .settling import Change
@@ -52,6 +57,35 @@ async def split(db: Write, table: str, told: FactSplit, *, vector: Vector | None
     await relations.put(db, [_decided(told, row.text_key, other) for other in sorted(others)])
     change = await _settled(db, table, told, {row.text_key, *others})
     return change, _freed(told, {row.fact_id, apart.fact_id, *change.revived})
+
+
+async def pin(db: Write, told: FactPinned | FactUnpinned, *, is_pinned: bool) -> list[dict[str, Any]]:
+    """Let upkeep leave a fact alone, or no longer; gives what changed of it, and of what is part of it. Raises UserMistake."""
+    fact = await _row(db, told.agent_id, told.fact_id)
+    if fact.merged_into or (is_pinned and not fact.active):
+        raise UserMistake(_not_pinnable(fact))
+    parts = (await facts.by_key(db, [row for row, _ in await facts.parts(db, [fact.key])])).values()
+    pinned = [one for one in parts if one.pinned_at]
+    if bool(pinned) == is_pinned:
+        raise UserMistake(f"{fact.fact_id} is {'pinned already' if is_pinned else 'not pinned'}, so there is nothing to do")
+    before = [fact] if is_pinned else sorted(pinned, key=lambda one: str(one.fact_id))
+    at = told.occurred_at if is_pinned else None
+    after = [replace(one, pinned_at=at).recorded(told.occurred_at, by=told.event_id) for one in before]
+    await facts.keep(db, after)
+    return [change for was, now in zip(before, after, strict=True) if (change := keeping.changed(was, now))]
+
+
+async def reinstate(db: Write, told: FactReinstated) -> tuple[Fact, Fact, tuple[Event, ...]]:
+    """Undo what upkeep did to a fact; gives it before and after. What was archived is looked at again. Raises UserMistake."""
+    before = await _row(db, told.agent_id, told.fact_id)
+    if before.demoted_at is None and before.archived_at is None:
+        raise UserMistake(f"{before.fact_id} is neither demoted nor archived, so there is nothing to undo")
+    same = await facts.by_text(db, told.agent_id, [before.text_key])
+    if twin := next((one for one in same if one.active and one != before), None):
+        raise UserMistake(f"{twin.fact_id} says the same, word for word, and is active; one fact cannot be two")
+    after = before.at_hand(since=told.occurred_at).recorded(told.occurred_at, by=told.event_id)
+    await facts.keep(db, [after])
+    return before, after, _freed(told, [before.fact_id]) if before.archived_at else ()
 
 
 async def wording(db: Read, agent: str, fact: Fact, mention: UUID) -> Mention | None:
@@ -163,6 +197,16 @@ def _unclaimed(fact_ids: Iterable[UUID]) -> str:
         f"the claim that {one} was stored by is not kept{more}, so how it stands cannot be told, and nothing was changed. No event leaves"
         f" it so: rows were written or erased by hand, or came back in part. nous replay makes them anew from the archive, beside these"
     )
+
+
+def _not_pinnable(fact: Fact) -> str:
+    if fact.forgotten_at:
+        return f"{fact.fact_id} was forgotten, so there is nothing to keep"
+    if fact.merged_into:
+        return f"{fact.fact_id} is part of {fact.merged_into}; pin that one"
+    if fact.archived_at:
+        return f"{fact.fact_id} is archived; first: nous fact restore {fact.fact_id} --because '…'"
+    return f"{fact.fact_id} is retired by {fact.superseded_by}, and upkeep touches only what is active"
 
 
 def _not_retired(fact: Fact) -> str:

@@ -93,4 +93,4 @@ def _vectors(change: Change) -> tuple[list[UUID], list[UUID]]:
 
 def _is_current(fact_id: UUID, rows: Mapping[UUID, Fact]) -> bool:
     fact = rows[fact_id]
-    return rows[fact.merged_into].active if fact.merged_into else fact.active
+    return rows[fact.merged_into].is_so if fact.merged_into else fact.is_so

@@ -221,10 +221,11 @@ class Homes:
         ended = stretch.ended_by
         by = self.stretch_of[ended.event_id].survivor if ended else None
         one = self._told(self.rows[stretch.survivor], stretch.claims)
-        survivor = self._worded(one, stretch)
+        survivor = self._as_kept_up(self._worded(one, stretch), stretch)
         standing = replace(
             survivor,
-            active=ended is None,
+            active=ended is None and survivor.archived_at is None,
+            archived_at=None if ended else survivor.archived_at,
             superseded_by=by,
             valid_to=ended.at if ended else None,
             merged_into=None,
@@ -234,7 +235,14 @@ class Homes:
 
     def _merged(self, row: UUID, into: UUID) -> Fact:
         told = _in_own_words(self._told(self.rows[row], self.of_row[row]))
-        return replace(told, active=False, superseded_by=None, valid_to=None, merged_into=into, disputes=None)
+        merged = replace(told, active=False, superseded_by=None, valid_to=None, merged_into=into, disputes=None)
+        return replace(merged, demoted_at=None, demoted_to=None, archived_at=None)
+
+    def _as_kept_up(self, survivor: Fact, stretch: Stretch) -> Fact:
+        """What upkeep did to the survivor lasts until another fact that it let be says the same: then it was heard again."""
+        others = [self.rows[row] for row in stretch.rows if row != survivor.fact_id]
+        since = max((other.created_at for other in others if other.active and other.demoted_at is None), default=None)
+        return survivor if since is None else survivor.at_hand(since=since)
 
     def _told(self, row: Fact, claims: Sequence[Said]) -> Fact:
         """The row with what its claims add up to."""
