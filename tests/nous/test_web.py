@@ -177,6 +177,9 @@ async def test_any_id_of_anything_leads_to_its_story_and_words_to_the_search(web
     await store(database, fact)
     assert (await web.client.get(f"/find?q={fact.fact_id}")).url.path == f"/explain/{fact.fact_id}"
     assert escape(fact.content) in await web.html(f"/find?q={fact.fact_id}")
+    for handle in (f"f-{fact.fact_id.hex}", f"[f-{fact.fact_id.hex}]"):
+        assert escape(fact.content) in await web.html(f"/find?q={handle}")
+    assert (await web.client.get("/find?q=p-5b0f0d3e")).url.path == "/explain/p-5b0f0d3e"
     assert (await web.client.get("/find?q=added 2 facts")).url.path == "/facts"
     assert (await web.client.get("/find")).url.path == "/facts"
 
