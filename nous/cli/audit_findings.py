@@ -72,7 +72,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         Kind(
             "contradictions",
-            "places for one value (a subject's attribute) that hold two true facts, and nobody said that both may be",
+            "places for one value (a subject's attribute) that hold two true facts: one is wrong, or both are one; nobody settled which",
             "`nous fact recheck` asks the mind that is set; `nous fact forget {first} --because '…'` where one is wrong",
             0.01,
         ),

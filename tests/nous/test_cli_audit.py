@@ -1,6 +1,7 @@
 """`nous audit`: what is wrong is found, counted and told with what mends it; what is right is healthy; and every look is kept."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +18,7 @@ from store import decisions, embedders, episodes, facts, mentions, relations, us
 from store.database import Database
 from store.facts import Fact
 from store.usage import Usage
+from tests.conftest import repository
 from tests.factories import NOON, a_decision, a_fact, a_mention, a_relation, a_vector, an_episode, an_id
 from tests.nous.conftest import Nous
 
@@ -237,6 +239,16 @@ async def test_an_embedder_that_is_not_the_store_s_is_refused(nous: Nous) -> Non
     result = await nous("audit", NOUS_EMBEDDER="use-multilingual-v3")
     assert result.exit_code == 2
     assert "the store's vectors are of the embedder 'zero'" in result.output
+
+
+def test_the_page_of_audits_lists_every_finding_with_its_limit() -> None:
+    page = (repository() / "docs" / "audit.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \| .+ \| ?([\d %]*) ?\|$", page, re.MULTILINE)
+    assert {name: limit.strip() for name, limit in listed} == {name: _written(kind.limit) for name, kind in KINDS.items()}
+
+
+def _written(limit: float | None) -> str:
+    return "" if limit is None else f"{100 * limit:g} %" if limit else "0"
 
 
 def test_a_few_of_a_sample_are_above_no_limit_that_chance_alone_may_pass() -> None:
