@@ -166,6 +166,14 @@ class Settings(BaseSettings):
     api_token_required: bool = Field(default=False, description="Whether requests need a token on loopback too, as behind a proxy.")
     api_requests_per_minute: int = Field(default=600, ge=1, description="Of one token, or one agent without; each process counts its own.")
     api_body_bytes: int = Field(default=8_388_608, ge=1_024, description="Longest body of a request.")
+    api_request_s: float = Field(
+        default=30.0, gt=0, description="How long a request's headers, and then its body, may take to arrive; 408 after that."
+    )
+    api_connections: int = Field(default=800, ge=1, description="Most connections of one `nous serve` at once; 503 beyond them.")
+    api_trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses or networks, comma-separated, of proxies whose X-Forwarded-For says who asks; * trusts everybody's.",
+    )
     api_database_pool: int = Field(
         default=8, ge=1, description="Postgres connections of one `nous serve`, and of one `nous mcp`; no overflow."
     )

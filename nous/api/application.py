@@ -11,6 +11,7 @@ from .limits import Bounded
 from .measured import Measured
 from .paths import Parted
 from .service import Service
+from .who import Spoken
 
 ROUTERS = (sessions, events, recalling, memories, facts)
 
@@ -27,10 +28,12 @@ def application(service: Service) -> ASGIApp:
         app.include_router(routes.router, responses=_PROBLEMS)
 
     app.router.routes.extend(Health(service).probes())
-    return Parted(Measured(Bounded(app, most_bytes=service.settings.api_body_bytes)))
+    settings = service.settings
+    bounded = Bounded(app, most_bytes=settings.api_body_bytes, within_s=settings.api_request_s)
+    return Parted(Measured(Spoken(bounded, service, below="/v1/")))
 
 
 _PROBLEMS: dict[int | str, dict[str, object]] = {
     status: {"description": problems.TITLES[status], "content": {problems.MEDIA_TYPE: {"schema": {"type": "object"}}}}
-    for status in (401, 403, 404, 409, 413, 415, 421, 422, 429, 500, 503)
+    for status in (401, 403, 404, 408, 409, 413, 415, 421, 422, 429, 500, 503)
 }

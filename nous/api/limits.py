@@ -1,8 +1,9 @@
-"""How large a request may be, how often somebody may ask, and how many may wait.
+"""How large a request may be and how slowly it may come, how often somebody may ask, and how many may wait.
 
 All are of one process: with several, each lets through as many. What all of them together let through is for whoever stands before them.
 """
 
+import asyncio
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -78,14 +79,15 @@ class Waiting:
 
 
 class Bounded:
-    """An application behind a limit to the size of a request's body."""
+    """An application behind a limit to the size of a request's body, and to the time it takes to arrive."""
 
-    def __init__(self, app: ASGIApp, *, most_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, most_bytes: int, within_s: float) -> None:
         self._app = app
         self._most = most_bytes
+        self._within_s = within_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; a body that says it is too large is not read, one that turns out to be is given up."""
+        """Answer one request; a body that says it is too large is not read, one that turns out to be, or to be late, is given up."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -93,17 +95,27 @@ class Bounded:
         if said.isdigit() and int(said[:20]) > self._most:
             await problem(413, self._too_large())(scope, receive, send)
             return
-        read = 0
+        read, is_whole, until = 0, False, asyncio.get_running_loop().time() + self._within_s
 
         async def bounded() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, is_whole
+            if is_whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                raise Problem(408, self._too_slow(), headers={"Connection": "close"}) from None
+            is_whole = not message.get("more_body", False)
             read += len(message.get("body", b""))
             if read > self._most:
                 raise Problem(413, self._too_large())
             return message
 
         await self._app(scope, bounded, send)
+
+    def _too_slow(self) -> str:
+        return f"the body was not here after {self._within_s:g} s (NOUS_API_REQUEST_S), so it was not taken; send less at once"
 
     def _too_large(self) -> str:
         return f"the body has more than {self._most:,} bytes (NOUS_API_BODY_BYTES); send less at once"

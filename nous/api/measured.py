@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workers.runtime import metrics
 
 UNROUTED = "none"
-"""The route of a request that no route answers: a wrong path, a body that is too large."""
+"""The route of a request that no route answers: a wrong path, nobody who speaks, a body that is too large."""
 
 
 class Measured:

@@ -1,13 +1,13 @@
 """What went wrong, as application/problem+json (RFC 9457): what happened with the values, why most likely, what to do next.
 
-    400 422   what was sent cannot be meant          401 403   nobody, or somebody else      404   this agent has none of that id, or no route
-    409       it is so already                       413 429   too large, too often          415   a body that does not say it is JSON
-    503       Postgres or Redis is away: Retry-After
+    400 422   what was sent cannot be meant       401 403   nobody, or somebody else     404   this agent has none of that id, or no route
+    409       it is so already                    413 429   too large, too often         415   a body that does not say it is JSON
+    408       it did not arrive in time           503       Postgres or Redis is away: Retry-After
 
 The same words for what another agent has and for what nobody has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -33,6 +33,7 @@ TITLES = {
     403: "Not for this agent",
     404: "Nothing of that id",
     405: "Not that way",
+    408: "Too slow",
     409: "Not as things stand",
     413: "Too large",
     415: "Not as JSON",
@@ -96,13 +97,13 @@ def _each(errors: Sequence[Any]) -> str:
 
 def added_to(app: FastAPI) -> None:
     """Have the application answer so, whatever goes wrong."""
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _mistaken)
-    app.add_exception_handler(UserMistake, _mistaken)
-    app.add_exception_handler(Outage, _away)
-    app.add_exception_handler(Contended, _contended)
-    app.add_exception_handler(Misconfigured, _misconfigured)
-    app.add_exception_handler(Exception, _surprised)
+    for kind, answer in _ANSWERS.items():
+        app.add_exception_handler(kind, answer)
+
+
+async def answer(request: Request, error: Exception) -> Response:
+    """What is answered when this went wrong before any application was asked."""
+    return await next(one for kind, one in _ANSWERS.items() if isinstance(error, kind))(request, error)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -151,3 +152,16 @@ async def _misconfigured(_request: Request, error: Exception) -> Response:
 async def _surprised(request: Request, error: Exception) -> Response:
     log.error("request.failed", method=request.method, path=request.url.path, error=type(error).__name__, next="please report it")
     return problem(500, f"{UNEXPECTED}; whoever runs this server finds it in its log")
+
+
+_ANSWERS: Mapping[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+    HTTPException: _refused,
+    RequestValidationError: _mistaken,
+    UserMistake: _mistaken,
+    Outage: _away,
+    Contended: _contended,
+    Misconfigured: _misconfigured,
+    Exception: _surprised,
+}
+
+EXPECTED = tuple(kind for kind in _ANSWERS if kind is not Exception)

@@ -1,4 +1,4 @@
-"""Whom a request speaks for: the agent of its token, whatever else the request says.
+"""Whom a request speaks for: the agent of its token, whatever else the request says. Asked before anything of its body is read.
 
 Authorization: Bearer nous_… ─▶ good a moment ago, or its hash looked up ─┬─ good ────────────────────▶ its agent
                                                                           └─ unknown, revoked, expired ▶ 401, the same words
@@ -12,12 +12,14 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Request
 from pydantic import TypeAdapter, ValidationError
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from events.base import AgentId
 from nous import clock
 from store import tokens
 from store.tokens import Token
 
+from . import problems
 from .problems import Problem
 from .service import Service
 
@@ -29,6 +31,28 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="nous"'}
 _AGENT: TypeAdapter[str] = TypeAdapter(AgentId)
 
 
+class Spoken:
+    """An application whose requests below a path speak for somebody; who does not is answered without it, and his body is not read."""
+
+    def __init__(self, app: ASGIApp, service: Service, *, below: str) -> None:
+        self._app = app
+        self._service = service
+        self._below = below
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http" and scope["path"].startswith(self._below):
+            request = Request(scope)
+            try:
+                request.state.agent = await _agent(request, self._service)
+            except Exception as error:  # as within an application: it is answered, and what nobody expected is raised all the same
+                await (await problems.answer(request, error))(scope, receive, send)
+                if not isinstance(error, problems.EXPECTED):
+                    raise
+                return
+        await self._app(scope, receive, send)
+
+
 def service(request: Request) -> Service:
     """What this application works with."""
     found: Service = request.app.state.service
@@ -36,8 +60,13 @@ def service(request: Request) -> Service:
 
 
 async def agent(request: Request) -> str:
+    """The agent a request speaks for, as was found before the application was asked."""
+    found: str = request.state.agent
+    return found
+
+
+async def _agent(request: Request, one: Service) -> str:
     """The agent a request speaks for. Raises Problem 401, 403, 421 and 429; Outage."""
-    one = service(request)
     named = _named(request)
     written = request.headers.get("authorization")
     if written is None:

@@ -14,7 +14,7 @@ from nous.api.service import opened
 from nous.errors import Misconfigured, UserMistake
 from nous.mcp import http, stdio
 from nous.settings import Settings
-from workers.runtime.serve import serving
+from workers.runtime.serve import Limits, serving
 
 from . import named, place
 from .stopping import Stop, interrupt_with, set_by, stoppable
@@ -43,9 +43,10 @@ async def _ended_by(stop: Stop, serving: Coroutine[Any, Any, None]) -> None:
 
 async def _over_http(settings: Settings, database_url: str, redis_url: str, stop: Stop) -> None:
     interrupt_with(stop)
+    limits = Limits(settings.api_request_s, settings.api_connections, settings.api_trusted_proxies)
     async with opened(settings, database_url, redis_url, is_open=False) as service, http.application(service) as app:
         try:
-            async with serving(app, host=LOOPBACK, port=settings.mcp_port, last_answers_s=settings.graceful_s) as url:
+            async with serving(app, host=LOOPBACK, port=settings.mcp_port, last_answers_s=settings.graceful_s, limits=limits) as url:
                 print(f"MCP       {url}{http.PATH}  (every request needs a token: {_new_token('NAME')})", flush=True)
                 await set_by(stop).wait()
         except Misconfigured:

@@ -12,7 +12,7 @@ from nous.api.service import opened
 from nous.settings import Settings
 from store import tokens
 from store.database import Database
-from workers.runtime.serve import serving
+from workers.runtime.serve import Limits, serving
 
 from . import page, place
 from .running import watched
@@ -40,6 +40,7 @@ async def _serve(settings: Settings, database_url: str, redis_url: str, stop: St
             port=settings.api_port,
             named="api",
             last_answers_s=settings.graceful_s,
+            limits=Limits(settings.api_request_s, settings.api_connections, settings.api_trusted_proxies),
         ) as url,
     ):
         health.watch(service)

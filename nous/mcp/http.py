@@ -1,7 +1,7 @@
 """Streamable HTTP, on loopback alone: every request shows a token, and speaks for that token's agent, as everywhere in nous.api.
 
-    POST /mcp ─▶ not too large ─▶ who (nous.api) ─▶ the agent beside the request ─▶ the protocol ─▶ JSON
-                                   └─ no token, a bad one, too often ─▶ application/problem+json
+    POST /mcp ─▶ who (nous.api) ─▶ the agent beside the request ─▶ not too large, nor too slow ─▶ the protocol ─▶ JSON
+                  └─ no token, a bad one, too often ─▶ application/problem+json
 
 Nothing is kept between two requests, so there is no session that somebody else's token could join.
 """
@@ -17,9 +17,10 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from nous.api import problems, who
+from nous.api import problems
 from nous.api.limits import Bounded
 from nous.api.service import Service
+from nous.api.who import Spoken
 
 from .server import Context, built
 
@@ -43,29 +44,26 @@ async def application(service: Service) -> AsyncIterator[ASGIApp]:
         built(ready, _agent), json_response=True, stateless=True, security_settings=_LOOPBACK, max_request_body_size=most
     )
     app = FastAPI(openapi_url=None)
-    app.state.service = service
     problems.added_to(app)
-    app.router.routes.append(Route(PATH, endpoint=_Spoken(manager), methods=["POST"]))
+    app.router.routes.append(Route(PATH, endpoint=_Protocol(manager), methods=["POST"]))
     failed: Exception | None = None
     async with manager.run():  # its group of tasks would wrap what is raised in the block
         try:
-            yield Bounded(app, most_bytes=most)
+            yield Spoken(Bounded(app, most_bytes=most, within_s=service.settings.api_request_s), service, below=PATH)
         except Exception as error:
             failed = error
     if failed is not None:
         raise failed
 
 
-class _Spoken:
-    """The protocol behind the question who speaks."""
+class _Protocol:
+    """The protocol as a route of an application."""
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self._manager = manager
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of an agent. Raises Problem when nobody speaks, Outage and Contended."""
-        request = Request(scope, receive)
-        request.state.agent = await who.agent(request)
+        """Answer one request."""
         await self._manager.handle_request(scope, receive, send)
 
 

@@ -8,7 +8,10 @@ import errno
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from math import ceil
+from typing import Any, cast
 
 import structlog
 import uvicorn
@@ -17,6 +20,8 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from nous.errors import Misconfigured
+
+from .arriving import WITHIN_S, InTime
 
 LAST_ANSWERS_S = 1  # what is being answered when the block ends has so long
 
@@ -28,14 +33,43 @@ def application(routes: Sequence[BaseRoute]) -> Starlette:
     return Starlette(routes=list(routes))
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What those who ask are held to.
+
+    A request's headers have `arriving_s` to arrive; beyond so many `connections` each is answered 503 (None: as many as come); whose
+    word about the address of another is taken, as addresses or networks with commas between them, or * for anybody's.
+    """
+
+    arriving_s: float = WITHIN_S
+    connections: int | None = None
+    trusted_proxies: str = "127.0.0.1"
+
+
 @asynccontextmanager
-async def serving(app: ASGIApp, *, host: str, port: int, named: str = "http", last_answers_s: float = LAST_ANSWERS_S) -> AsyncIterator[str]:
+async def serving(
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    named: str = "http",
+    last_answers_s: float = LAST_ANSWERS_S,
+    limits: Limits = Limits(),
+) -> AsyncIterator[str]:
     """Serve `app` for the block, on a free port when `port` is 0; gives the URL. Raises Misconfigured when it cannot listen there.
 
     `named` is what the settings of the address are called after (http_port); what is being answered at the end has `last_answers_s`.
     """
     config = uvicorn.Config(
-        app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=ceil(last_answers_s)
+        app,
+        http=cast("Any", partial(InTime, within_s=limits.arriving_s)),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=ceil(last_answers_s),
+        limit_concurrency=limits.connections,
+        forwarded_allow_ips=limits.trusted_proxies,
     )
     server = _Server(config)
     with _listening(host, port, named) as listener:
