@@ -43,7 +43,7 @@ async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
         return _first(episode, event, lacks, kit)
     becomes = BECOMES[event.stage]
     most = kit.settings.episode_trimmed_characters
-    evidence = await ageing.shorten(db, episode, said, becomes, most=most, by=event.event_id)
+    evidence = await ageing.shorten(db, episode, said, becomes, most=most, by=event)
     return Done(becomes, about=episode.episode_id, reason=_reason(episode, event), evidence={"model": _model(kit), **evidence})
 
 

@@ -10,7 +10,7 @@ What an episode says of itself (title, summary, outcome, lessons), its vectors, 
 from dataclasses import replace
 from typing import Any
 
-from events import EpisodeThawed
+from events import EpisodeThawed, Event
 from nous import clock
 from nous.called import command
 from nous.errors import UserMistake
@@ -23,17 +23,16 @@ from . import excerpt, transcript
 from . import passages as cutting
 
 
-async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, most: int, by: str) -> dict[str, Any]:
+async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, most: int, by: Event) -> dict[str, Any]:
     """Let less of what was `said` in an episode be at hand: `most` characters, or nothing. Gives what that came to, as evidence."""
     there = await transcripts.at_hand(db, episode)
     before = await _size(db, episode, there)
     kept = Transcript() if aged == "archived" else excerpt.of(said, most=most, resting=await _resting(db, episode))
-    now = clock.now()
     away = None
     if kept != said:
-        size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=now)
+        size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=by.occurred_at)
         away = {"characters": said.characters, "bytes": said.bytes, "compressed": size}
-    after = replace(episode, aged=aged, detail=kept.detail, recorded_at=now, recorded_by=by)
+    after = replace(episode, aged=aged, detail=kept.detail, recorded_at=clock.now(), recorded_by=by.event_id)
     await _keep(db, after, kept)
     return {
         "before": {"aged": episode.aged, **before},

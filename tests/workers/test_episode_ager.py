@@ -1,0 +1,458 @@
+"""Old episodes keep less of their transcript at hand, once they are read; nothing is lost, nothing is done twice, all can be undone."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from redis.asyncio import Redis
+
+import workers.upkeep_planner
+from nous import clock, people
+from nous.errors import UserMistake
+from providers.offline import OfflineMind
+from recall import sessions as reporting
+from recall.tools import Tools
+from store import episodes, memory_vectors, passages, sessions, usage
+from store.episodes import Episode
+from store.sessions import Turn
+from tests.factories import a_vector, an_id
+from tests.store.conftest import run
+from tests.workers.ageing import (
+    BEGAN,
+    DAY,
+    READ,
+    TALK,
+    aged,
+    at_hand,
+    cold,
+    due,
+    expired,
+    get,
+    rows,
+    said_in_passages,
+    spoken,
+    thawed,
+    told,
+    whole,
+)
+from tests.workers.conftest import Bench
+from tests.workers.episodes import AGENT, SUMMARY, WritingMind, closed
+from workers.runtime.worker import Kit
+from workers.upkeep import tasks
+
+AfterDays = Callable[[float], datetime]
+
+
+@pytest.fixture
+def mind() -> WritingMind:
+    return WritingMind()
+
+
+@pytest.fixture
+def ager(bench: Callable[[str], Bench]) -> Bench:
+    return bench("episode_ager")
+
+
+@pytest.fixture
+def planner(bench: Callable[[str], Bench]) -> Bench:
+    return bench("upkeep_planner")
+
+
+def after(days: float) -> datetime:
+    return BEGAN + timedelta(days=days)
+
+
+async def planned(kit: Kit, at: datetime, agent: str = AGENT) -> list[tuple[str, str]]:
+    """What is due then: the event's stage and the episode, in the order of ids; and whether the overview says so too."""
+    task = tasks()["episodes"]
+    async with kit.database.read([agent]) as db:
+        found = await task.due(db, due(at=at, agent=agent), kit.settings, 100)
+    async with kit.database.overview() as db:
+        assert (agent in await task.agents(db, at, kit.settings)) == bool(found)
+    return [(one.event.stage, str(one.memory_id)) for one in found]  # type: ignore[attr-defined]
+
+
+async def thaw(kit: Kit, row: Episode, *, at: datetime, until: datetime | None = None) -> people.Decided:
+    with clock.held(at):
+        async with kit.database.write([row.agent_id]) as db:
+            return await people.decide(db, thawed(row, at=at, until=until), table="")
+
+
+# ── when ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_an_episode_is_due_by_when_it_began_in_utc_and_by_the_moment_of_the_event_alone(kit: Kit) -> None:
+    began = datetime(2020, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    row = await spoken(kit, started_at=began)
+    utc = began.astimezone(UTC)
+    assert await planned(kit, utc + 30 * DAY - timedelta(microseconds=1)) == []
+    assert await planned(kit, utc + 30 * DAY) == [("trim", str(row.episode_id))]
+    assert await planned(kit, utc + 90 * DAY - timedelta(microseconds=1)) == [("trim", str(row.episode_id))]
+    assert await planned(kit, utc + 90 * DAY) == [("archive", str(row.episode_id))], "what was missed is made up for once"
+
+
+@pytest.mark.parametrize(
+    "over", [{"active": False, "put_aside": "too little"}, {"ended_at": None}, {"session_key": None}, {"whole_until": after(31)}]
+)
+async def test_what_was_put_aside_goes_on_says_nothing_or_is_to_stay_whole_is_not_due(kit: Kit, over: dict) -> None:
+    await spoken(kit, **over)
+    assert await planned(kit, after(30)) == []
+
+
+async def test_an_episode_whose_session_is_open_is_not_due(kit: Kit) -> None:
+    row = await spoken(kit)
+    async with kit.database.write([AGENT]) as db:
+        await run(db, "UPDATE heart.sessions SET ended_at = NULL, ending = NULL")
+    assert await planned(kit, after(100)) == []
+    assert (await get(kit, row)).aged is None
+
+
+async def test_what_is_planned_by_pages_comes_to_every_episode_once(
+    kit: Kit, planner: Bench, ager: Bench, monkeypatch, redis: Redis
+) -> None:
+    monkeypatch.setattr(workers.upkeep_planner, "PAGE", 2)
+    made = [await told(kit, f"User: Hello {number}. {'Words and words. ' * 200}") for number in range(5)]
+    other = await told(kit, "User: Hello.", agent="somebody-else")
+    pages = [due(at=after(30))]
+    while pages:
+        await planner.work(*pages)
+        pages = [one for one in await _published(redis, "maintenance_due") if one.event_id not in await _settled(planner)]
+    announced = await _published(redis, "episode_aged")
+    assert [one.episode_id for one in announced] == sorted(one.episode_id for one in made)
+    assert await planner.outcomes() == ["planned", "planned", "planned"]
+    await ager.work(*announced, *announced)
+    assert await ager.outcomes() == ["trimmed"] * 5
+    assert {(await get(kit, one)).aged for one in made} == {"trimmed"}
+    assert (await get(kit, other)).aged is None
+
+
+async def _published(redis: Redis, stream: str) -> list:
+    from events import CATALOGUE, decode
+
+    return [decode(CATALOGUE[stream], fields[b"data"], entry.decode()) for entry, fields in await redis.xrange(stream)]
+
+
+async def _settled(bench: Bench) -> set[str]:
+    return {one.event_id for one in await bench.receipts()}
+
+
+# ── trimmed ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_first_and_last_parts_stay_and_the_whole_is_put_away(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    before = await at_hand(kit, row)
+    await ager.work(aged(row, "trim"))
+    after_ = await at_hand(kit, row)
+    assert after_.turns[0].content.startswith("Good morning, it is about the harbour. We spoke")
+    assert [one.content.endswith("characters are put away …]") for one in after_.turns] == [False, True, False, False, False]
+    assert after_.turns[-1] == before.turns[-1]
+    assert sum(len(one.content.partition("\n[… ")[0]) for one in after_.turns) <= 2_000
+    kept = await cold(kit, row)
+    assert kept is not None
+    assert kept.transcript == before
+    assert kept.bytes < before.bytes / 10
+    now = await get(kit, row)
+    assert (now.aged, now.title, now.summary, now.settled_by) == ("trimmed", row.title, row.summary, row.settled_by)
+    (receipt,) = await ager.receipts()
+    assert (receipt.outcome, receipt.about) == ("trimmed", row.episode_id)
+    assert receipt.evidence["before"] == {
+        "aged": None,
+        "turns": len(TALK),
+        "characters": before.characters,
+        "bytes": before.bytes,
+        "passages": receipt.evidence["before"]["passages"],
+    }
+    assert receipt.evidence["after"]["characters"] == after_.characters
+    assert receipt.evidence["after"]["passages"] < 5 < receipt.evidence["before"]["passages"]
+    assert receipt.evidence["put_away"] == {"characters": before.characters, "bytes": before.bytes, "compressed": kept.bytes}
+
+
+async def test_passages_of_what_is_not_at_hand_give_back_their_room_and_those_that_stay_keep_vector_and_use(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    said = await said_in_passages(kit, row.episode_id)
+    ids = [passages.id_of(AGENT, row.episode_id, at) for at in range(len(said))]
+    async with kit.database.write([AGENT]) as db:
+        kept = await memory_vectors.said(db, [(AGENT, "passage", one) for one in ids])
+        await memory_vectors.put(db, kit.registered, [(key, what, a_vector(1)) for key, what in kept.items()])
+        await usage.put(db, [usage.Usage(AGENT, "passage", one, retrieved=3) for one in ids])
+    await ager.work(aged(row, "trim"))
+    now = await said_in_passages(kit, row.episode_id)
+    assert now[0] == said[0]
+    assert not any("put away" in one for one in now), "the mark is nobody's words"
+    assert len(await rows(kit, "heart.passages", order="passage_id")) == len(now) < len(said)
+    same = {ids[at] for at, one in enumerate(now) if one == said[at]}
+    async with kit.database.overview() as db:
+        for table in ("heart.memory_vectors", "heart.memory_usage"):
+            assert set(await run(db, f"SELECT memory_id FROM {table}")) == same, table
+        assert set(await run(db, "SELECT memory_id FROM bus.unembedded")) >= {
+            passages.id_of(AGENT, row.episode_id, at) for at, one in enumerate(now) if one != said[at]
+        }
+
+
+async def test_a_transcript_that_came_as_a_text_is_cut_too_and_what_is_short_is_only_said_to_be_trimmed(kit: Kit, ager: Bench) -> None:
+    text = "User: " + "It begins so. " * 200 + "\nAssistant: " + "And ends so. " * 200
+    long, short = await told(kit, text), await told(kit, "User: Hello.\nAssistant: Hi!")
+    await ager.work(aged(long, "trim"), aged(short, "trim"))
+    assert (await get(kit, long)).detail.startswith("User: It begins so. ")  # type: ignore[union-attr]
+    assert (await whole(kit, long)).detail == text
+    assert (await get(kit, short)).detail == "User: Hello.\nAssistant: Hi!"
+    assert (await cold(kit, short)) is None
+    assert await ager.outcomes() == ["trimmed", "trimmed"]
+    assert await planned(kit, after(89)) == []
+
+
+# ── archived ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("is_trimmed", [True, False], ids=["trimmed before", "at once"])
+async def test_of_an_archived_episode_only_summary_lessons_and_links_remain(kit: Kit, ager: Bench, is_trimmed: bool) -> None:
+    row = await spoken(kit, lessons_learned=("Ask for the ferry first.",))
+    async with kit.database.write([AGENT]) as db:
+        decision = an_id()
+        await episodes.link_decisions(db, AGENT, row.episode_id, {decision: "named"})
+    before = await at_hand(kit, row)
+    await ager.work(*([aged(row, "trim")] if is_trimmed else []), aged(row, "archive"))
+    now = await get(kit, row)
+    assert (now.aged, now.detail, now.summary, now.lessons_learned) == ("archived", None, SUMMARY, row.lessons_learned)
+    assert await rows(kit, "heart.turns", order="position") == await rows(kit, "heart.passages", order="place") == []
+    assert await whole(kit, row) == before
+    async with kit.database.read([AGENT]) as db:
+        assert await episodes.decisions_of(db, AGENT, [row.episode_id]) == [(row.episode_id, decision, "named")]
+    assert await planned(kit, after(4_000)) == []
+
+
+async def test_nothing_is_done_twice_whoever_says_so_however_often_and_in_whatever_order(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    trim, archive = aged(row, "trim"), aged(row, "archive")
+    await ager.work(trim)
+    once = await rows(kit, "heart.turns", order="position"), await rows(kit, "heart.transcripts_cold", order="episode_id")
+    await ager.work(trim, aged(row, "trim"), aged(row, "trim", at=after(31)))
+    assert (await rows(kit, "heart.turns", order="position"), await rows(kit, "heart.transcripts_cold", order="episode_id")) == once
+    await ager.work(archive)
+    await ager.work(archive, aged(row, "archive"), aged(row, "trim", at=after(40)))
+    assert await ager.outcomes() == ["trimmed", "skipped", "skipped", "archived", "skipped", "skipped"]
+
+
+async def test_two_replicas_at_once_age_an_episode_once(kit: Kit, bench: Callable[[str], Bench]) -> None:
+    row = await spoken(kit)
+    before = await at_hand(kit, row)
+    one, other = bench("episode_ager"), bench("episode_ager")
+    event = aged(row, "archive")
+    await asyncio.gather(one.work(event), other.work(event), one.work(aged(row, "archive")), other.work(aged(row, "trim", at=after(95))))
+    assert (await one.outcomes()).count("archived") == 1
+    assert await whole(kit, row) == before
+
+
+async def test_killed_in_the_middle_it_has_not_begun_and_the_next_one_does_it(kit: Kit, ager: Bench, monkeypatch) -> None:
+    row = await spoken(kit)
+    before = await rows(kit, "heart.turns", order="position"), await rows(kit, "heart.passages", order="place")
+
+    async def killed(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(passages, "remake", killed)
+        with pytest.raises(asyncio.CancelledError):
+            await ager.work(aged(row, "archive"))
+    assert (await rows(kit, "heart.turns", order="position"), await rows(kit, "heart.passages", order="place")) == before
+    assert await cold(kit, row) is None
+    assert await planned(kit, after(90)) == [("archive", str(row.episode_id))]
+    await ager.work(aged(row, "archive"))
+    assert await ager.outcomes() == ["archived"]
+
+
+@pytest.mark.parametrize(
+    ("over", "why"),
+    [
+        ({"active": False, "put_aside": "too little"}, "put aside"),
+        ({"whole_until": after(31)}, "stays whole until"),
+        ({"ended_at": None}, "it goes on"),
+        ({"started_at": after(1)}, "less than 30 days before"),
+    ],
+)
+async def test_what_changed_since_it_was_planned_is_let_be(kit: Kit, ager: Bench, over: dict, why: str) -> None:
+    row = await spoken(kit, **over)
+    await ager.work(aged(row, "trim", at=after(30)), aged(replace(row, episode_id=an_id()), "trim"))
+    receipts = await ager.receipts()
+    assert [one.outcome for one in receipts] == ["skipped", "skipped"]
+    assert why in (receipts[0].reason or "")
+    assert len((await at_hand(kit, row)).turns) == len(TALK)
+
+
+# ── first it is read ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_an_episode_that_no_mind_has_read_is_read_first_and_then_aged(
+    kit: Kit, ager: Bench, resummarizer: Bench, redis: Redis
+) -> None:
+    row = await spoken(kit, model=None, written_by="extract", summary="Cut out. " * 20)
+    assert await planned(kit, after(30)) == [("trim", str(row.episode_id))]
+    await ager.work(aged(row, "trim"))
+    assert await ager.outcomes() == ["asked"]
+    assert (await get(kit, row)).aged is None
+    assert await planned(kit, after(31)) == [], "it waits, and is not asked for every day"
+    assert await planned(kit, after(61)) == [("trim", str(row.episode_id))]
+    (asked,) = await _published(redis, "episode_unsettled")
+    assert asked.why == "before_ageing"
+    await resummarizer.work(asked)
+    assert (await get(kit, row)).model == "scripted"
+    assert await planned(kit, after(31)) == [("trim", str(row.episode_id))], "it is due as soon as it is read"
+    await ager.work(aged(row, "trim", at=after(31)))
+    assert await ager.outcomes() == ["asked", "trimmed"]
+
+
+@pytest.mark.parametrize("writer", ["producer", "mind"])
+async def test_a_summary_that_says_too_little_is_written_anew_first(
+    kit: Kit, ager: Bench, resummarizer: Bench, redis: Redis, writer: str
+) -> None:
+    row = await spoken(kit, summary="About the harbour.", written_by=writer)
+    await ager.work(aged(row, "trim"))
+    (receipt,) = await ager.receipts()
+    assert (receipt.outcome, receipt.reason) == ("asked", "its summary has fewer than 50 characters")
+    await resummarizer.work(*await _published(redis, "episode_unsettled"))
+    now = await get(kit, row)
+    assert (now.summary, now.title, now.written_by) == (SUMMARY, "The harbour", "mind")
+    await ager.work(aged(row, "trim", at=after(31)))
+    assert (await get(kit, row)).aged == "trimmed"
+
+
+async def test_without_a_mind_what_was_cut_out_is_all_there_will_be_and_counts_as_read(kit: Kit, redis: Redis, bench) -> None:
+    alone = Bench(replace_kit(bench("episode_ager").life, replace(kit, mind=OfflineMind())), kit, redis)
+    extracted = await spoken(kit, model=None, written_by="extract", summary="Cut out. " * 20)
+    short = await spoken(kit, model=None, written_by="extract", summary="Too short.")
+    await alone.work(aged(extracted, "trim"), aged(short, "trim"))
+    assert await alone.outcomes() == ["trimmed", "left"]
+    assert await redis.xlen("episode_unsettled") == 0
+    assert await planned(kit, after(31)) == []
+    assert await planned(kit, after(61)) == [("trim", str(short.episode_id))]
+
+
+def replace_kit(life, kit: Kit):
+    life.kit = kit
+    return life
+
+
+async def test_what_only_tools_said_has_no_facts_to_be_taken(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit, talk=[("tool", "Output. " * 900)], model=None, written_by="producer")
+    await ager.work(aged(row, "trim"))
+    assert await ager.outcomes() == ["trimmed"]
+
+
+# ── what comes late ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_transcript_that_comes_after_the_episode_was_archived_is_not_at_hand_again(
+    kit: Kit, ager: Bench, summarizer: Bench
+) -> None:
+    text = "User: " + "It begins so. " * 300
+    row = await told(kit, text)
+    await ager.work(aged(row, "archive"))
+    await summarizer.work(closed(text, episode_id=row.episode_id))
+    assert ((await get(kit, row)).detail, await summarizer.outcomes()) == (None, ["skipped"])
+    assert (await whole(kit, row)).detail == text
+
+
+async def test_what_is_said_later_under_the_same_session_id_is_another_conversation(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    await ager.work(aged(row, "archive"))
+    tools = Tools(kit.database, kit.embedder, kit.settings)
+    session = await reporting.start_turn(tools, AGENT, "chat", "Hello again.", at=after(91), turn_id="t0")
+    await reporting.end_turn(tools, AGENT, "chat", "Hello!", at=after(91), turn_id="t0")
+    assert session.session_key != row.session_key
+    assert len((await whole(kit, row)).turns) == len(TALK)
+
+
+async def test_turns_that_were_added_to_a_trimmed_session_belong_to_the_whole_and_one_told_again_is_there_once(
+    kit: Kit, ager: Bench
+) -> None:
+    row = await spoken(kit)
+    before = await at_hand(kit, row)
+    await ager.work(aged(row, "trim"))
+    assert row.session_key
+    again = next(one for one in before.turns if one.turn_id == "t5" and one.speaker == "assistant")
+    async with kit.database.write([AGENT]) as db:
+        at = await sessions.next_position(db, AGENT, row.session_key)
+        late = Turn(AGENT, row.session_key, at, "user", "One thing more.", after(31), "late")
+        assert await sessions.add_turn(db, late) is None
+        assert await sessions.add_turn(db, replace(again, position=at + 1)) is None
+    assert (await whole(kit, row)).turns == (*before.turns, late)
+    await ager.work(aged(row, "archive"))
+    await thaw(kit, row, at=after(95))
+    assert (await at_hand(kit, row)).turns == (*before.turns, late)
+
+
+async def test_an_episode_that_is_settled_again_is_read_whole_and_no_more_of_it_is_at_hand(
+    kit: Kit, ager: Bench, summarizer: Bench, mind: WritingMind
+) -> None:
+    row = await spoken(kit)
+    await ager.work(aged(row, "trim"))
+    kept = await said_in_passages(kit, row.episode_id)
+    async with kit.database.write([AGENT]) as db:
+        await episodes.put(db, replace(await _now(db, row), settled_by=None, model=None, summary=None, written_by=None))
+    await summarizer.work(closed(None, episode_id=row.episode_id))
+    assert await summarizer.outcomes() == ["summarized"]
+    assert "Number 6." in "".join(one.content for asked in mind.put for one in asked.about.utterances)
+    assert await said_in_passages(kit, row.episode_id) == kept
+    assert (await get(kit, row)).aged == "trimmed"
+
+
+async def _now(db, row: Episode) -> Episode:
+    found = await episodes.get(db, row.agent_id, row.episode_id)
+    assert found
+    return found
+
+
+# ── thawed ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TABLES = {"heart.turns": "position", "heart.passages": "place"}
+
+
+async def _bytes(kit: Kit) -> dict[str, list[str]]:
+    return {table: await rows(kit, table, order=order) for table, order in TABLES.items()}
+
+
+@pytest.mark.parametrize("stages", [["trim"], ["archive"], ["trim", "archive"]])
+@pytest.mark.parametrize("is_text", [False, True], ids=["turns", "a text"])
+async def test_undo_and_redo_are_exact_to_the_byte(kit: Kit, ager: Bench, stages: list[str], is_text: bool) -> None:
+    text = "\r\n\tUser: " + "It begins so. " * 200 + "\n\nAssistant:\u00a0" + "And ends so. 咖啡 🦊 e\u0301 " * 200 + " \n"
+    row = await (told(kit, text) if is_text else spoken(kit))
+    before, detail = await _bytes(kit), (await get(kit, row)).detail
+    await ager.work(*(aged(row, stage) for stage in stages))
+    aged_ = await _bytes(kit)
+    assert aged_ != before
+    decided = await thaw(kit, row, at=after(91))
+    assert (await _bytes(kit), (await get(kit, row)).detail) == (before, detail)
+    assert await cold(kit, row) is None, "there is one of it"
+    assert decided.evidence["after"]["characters"] == (await at_hand(kit, row)).characters  # type: ignore[index]
+    await ager.work(aged(row, "archive", at=after(122)))
+    assert (await get(kit, row)).aged == "archived"
+    await thaw(kit, row, at=after(123))
+    assert (await _bytes(kit), (await get(kit, row)).detail) == (before, detail)
+
+
+async def test_what_was_thawed_does_not_age_for_thirty_days_or_until_the_person_says(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    await ager.work(aged(row, "trim"))
+    await thaw(kit, row, at=after(40))
+    assert await planned(kit, after(69)) == []
+    assert await planned(kit, after(70)) == [("trim", str(row.episode_id))]
+    await thaw(kit, row, at=after(70), until=after(400))
+    await ager.work(aged(row, "archive", at=after(399)))
+    assert (await get(kit, row)).aged is None
+    assert await planned(kit, after(399)) == []
+    assert await planned(kit, after(400)) == [("archive", str(row.episode_id))]
+
+
+async def test_what_is_not_put_away_cannot_be_thawed_and_says_why(kit: Kit, ager: Bench, bench: Callable[[str], Bench]) -> None:
+    row, short = await spoken(kit), await told(kit, "User: Hello.")
+    await ager.work(aged(row, "archive"), aged(short, "trim"))
+    await bench("transcript_remover").work(expired(row, at=after(455)))
+    for one in (row, short):
+        with pytest.raises(UserMistake, match=r"nothing is put away: .* nous explain episode .* says which"):
+            await thaw(kit, one, at=after(456))
+    with pytest.raises(UserMistake, match="has no episode"):
+        await thaw(kit, replace(row, episode_id=an_id()), at=after(456))
+    assert READ["summary"] == (await get(kit, row)).summary
