@@ -494,23 +494,27 @@ def trial(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="JSON lines, or folders of .jsonl files, of transcripts.", show_default=False)
     ],
+    a: Annotated[str, typer.Option("--a", metavar="PROMPT", help="What is in use: positive, exclusion, or a text file.")] = "positive",
+    b: Annotated[str, typer.Option("--b", metavar="PROMPT", help="What would take its place, named in the same way.")] = "exclusion",
     is_json: Json = False,
 ) -> None:
-    """Try two ways to ask for facts on the same transcripts, and compare.
+    """Try two prompts for facts on the same transcripts, and say whether one may take the other's place.
 
-    The positive question that is in use, and a list of what not to extract, both put to the mind that is set. A JSON object a line:
+    Both are put to the mind that is set; positive is the question that is in use, exclusion a list of what not to extract. A JSON object
+    a line, of which all but the transcript may be absent:
 
-    {"transcript": "User: My cat is called Mimi.", "gold": ["The user's cat is called Mimi."], "started_at": "2026-03-01T10:00Z"}
+    {"transcript": "User: My cat is called Mimi.", "gold": ["The user's cat is called Mimi."], "started_at": "2026-03-01T10:00Z",
+    "agent_id": "a", "probes": [{"question": "What is the cat called?", "answers": ["The user's cat is called Mimi."]}]}
 
-    gold and started_at may be absent. Every question is asked once and paid for; no store is needed and nothing is written.
+    Every question is asked once and paid for. The live store is neither read nor written: probes are put to a store that is made for it.
 
-    Covered is a gold fact that a fact is near to, with its names and numbers. Junk is what is no claim: too short, a question, no
-    content, a status report, a tautology, an echo of the prompt.
+    Exit code 0: ship b. 1: do not ship, or not enough to tell. 2: a mistake in what was asked. 3: the mind is away. The rule, and what
+    each figure means: docs/trials.md.
     """
     from .place import settings
     from .trial import run
 
-    if not asyncio.run(run(settings(), files, is_json=is_json)):
+    if not asyncio.run(run(settings(), files, a=a, b=b, is_json=is_json)):
         raise typer.Exit(INCOMPLETE)
 
 

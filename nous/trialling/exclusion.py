@@ -4,7 +4,7 @@ It stands in the same prompts, is answered in the same form and held against the
 it were to win, it would come back as the criterion of the prompts (spec 004).
 """
 
-from .question import Criterion
+from workers.episodes.question import Criterion
 
 VERSION = "exclusion-1"
 

@@ -1,47 +1,52 @@
-"""Two criteria for what is a fact, tried on the same conversations: the positive question and the exclusion list (spec 004).
+"""One conversation read by one criterion, as an episode is read: the same prompts but for the criterion, the same answer, the same quotes.
 
-    conversation ─┬─ read by one criterion ────┬─▶ facts, what was dropped, tokens ──▶ held against gold, looked over for junk
-                  └─ read by the other ────────┘
+    conversation ──▶ a mind, in one question or in parts ──▶ facts with their quotes, what was dropped, tokens
+                                                        └──▶ no answer, and why
 
-Each reading goes the way of an episode (reading): the same prompts but for the criterion, the same answer, the same quotes. Nothing is
-kept. What one of the two got no answer to is left out of both.
+Nothing is kept, and no answer that was kept before is taken.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
 from uuid import UUID
 
-from nous.junk import why_junk
-from providers.embedder import Embedder
 from providers.mind import A, Mind, MindAway, NoAnswer, Question, Reply, Utterance
 from store.episodes import Episode
-from store.vectors import Vector
+from workers.episodes import reading
+from workers.episodes.question import Criterion
+from workers.episodes.reading import Told
+from workers.episodes.sources import Said
 
-from . import question, reading, worth
-from .exclusion import CRITERION as EXCLUSION
-from .question import POSITIVE, Criterion
-from .reading import Told
-from .sources import Said
+from .criteria import Both
 
-NOT_SAID = "quote not said"
+AGENT = "trial"
+"""Whose conversation it is, where nobody says."""
+
 NAMELESS = UUID(int=0)
 
-Style = Literal["positive", "exclusion"]
-STYLES: tuple[Style, ...] = get_args(Style)
-CRITERIA: Mapping[Style, Criterion] = {"positive": POSITIVE, "exclusion": EXCLUSION}
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A question that will be put to memory, and the facts any of which answers it."""
+
+    question: str
+    answers: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """What was said, and what ought to be known of it, if somebody wrote that down. `name` says where it comes from."""
+    """What was said, what ought to be known of it and what will be asked about it, if somebody wrote that down.
+
+    `name` says where it comes from. What is extracted from all conversations of an agent is asked together.
+    """
 
     name: str
     said: tuple[Utterance, ...]
     began: datetime
     gold: tuple[str, ...] = ()
+    probes: tuple[Probe, ...] = ()
+    agent: str = AGENT
 
     @property
     def is_voiced(self) -> bool:
@@ -59,7 +64,7 @@ class Reading:
     """What a mind made of a conversation by one criterion; None when it gave no answer, and why; `away` is the mind's own error."""
 
     conversation: Conversation
-    style: Style
+    criterion: Criterion
     told: Told | None
     tokens_in: int
     tokens_out: int
@@ -77,22 +82,7 @@ class Reading:
         return [one.fact.content for one in self.told.facts] if self.told else []
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """One reading, counted; `known` is what its facts know of the gold, `junk` counts them by kind."""
-
-    facts: int
-    quote_not_said: int
-    dropped: int
-    known: worth.Known
-    junk: Mapping[str, int] = field(default_factory=dict)
-    questions: int
-    tokens_in: int
-    tokens_out: int
-    milliseconds: int
-
-
-async def read(conversation: Conversation, style: Style, mind: Mind, *, part_characters: int) -> Reading:
+async def read(conversation: Conversation, criterion: Criterion, mind: Mind, *, part_characters: int) -> Reading:
     """Let a mind read it as it reads an episode. What gets no answer is part of the result."""
     asking = _Asking(mind)
     told, error = None, None
@@ -103,19 +93,30 @@ async def read(conversation: Conversation, style: Style, mind: Mind, *, part_cha
             ask=asking.ask,
             model=mind.model("writing"),
             part_characters=part_characters,
-            criterion=CRITERIA[style],
+            criterion=criterion,
         )
     except (NoAnswer, MindAway) as trouble:
         error = trouble
     return Reading(
         conversation=conversation,
-        style=style,
+        criterion=criterion,
         told=told if isinstance(told, Told) else None,
         tokens_in=asking.tokens_in,
         tokens_out=asking.tokens_out,
         why=str(error or ""),
         away=error if isinstance(error, MindAway) else None,
     )
+
+
+Pair = tuple[Reading, Reading]
+"""The readings of one conversation by a and by b."""
+
+
+def paired(readings: Iterable[Reading], criteria: Both) -> list[Pair]:
+    """The readings of each conversation by both."""
+    by: dict[tuple[int, str], Reading] = {(id(one.conversation), one.criterion.version): one for one in readings}
+    firsts = [one for (_, version), one in by.items() if version == criteria.a.version]
+    return [(one, by[id(one.conversation), criteria.b.version]) for one in firsts]
 
 
 class _Asking:
@@ -142,7 +143,7 @@ class _Asking:
 def _episode(conversation: Conversation) -> Episode:
     """The row it would have."""
     return Episode(
-        agent_id="trial",
+        agent_id=conversation.agent,
         episode_id=NAMELESS,
         trigger="trial",
         started_at=conversation.began,
@@ -150,48 +151,3 @@ def _episode(conversation: Conversation) -> Episode:
         recorded_at=conversation.began,
         recorded_by="trial",
     )
-
-
-# ── counted ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-async def measured(readings: Sequence[Reading], embedder: Embedder) -> list[Measured]:
-    """Each reading that was answered, counted. The embedder must be open; where there is no gold it is not asked."""
-    wanted = sorted({text for one in readings if one.conversation.gold for text in (*one.conversation.gold, *one.facts)})
-    vectors: dict[str, Vector] = dict(zip(wanted, await embedder.embed(wanted), strict=True)) if wanted else {}
-
-    def known(one: Reading) -> worth.Known:
-        conversation, at_least = one.conversation, embedder.check_similarity
-        return worth.known(conversation.gold, one.facts, vectors, at_least=at_least, names=conversation.speakers)
-
-    return [_measured(one, one.told, known(one)) for one in readings if one.told]
-
-
-def _measured(one: Reading, told: Told, known: worth.Known) -> Measured:
-    return Measured(
-        facts=len(told.facts),
-        quote_not_said=told.dropped.get(NOT_SAID, 0),
-        dropped=sum(told.dropped.values()),
-        known=known,
-        junk=junk(told, CRITERIA[one.style]),
-        questions=told.questions,
-        tokens_in=told.tokens_in,
-        tokens_out=told.tokens_out,
-        milliseconds=told.milliseconds,
-    )
-
-
-def junk(told: Told, criterion: Criterion) -> Mapping[str, int]:
-    """How many of its facts are junk (nous.junk), by kind."""
-    prompt = question.facts_by(criterion)
-    kinds = (why_junk(one.fact.content, subject=one.fact.subject, prompt=prompt) for one in told.facts)
-    return Counter(kind for kind in kinds if kind)
-
-
-def answered_by_both(readings: Iterable[Reading]) -> list[tuple[Reading, Reading]]:
-    """The readings of each conversation that have an answer by either criterion, the positive one first."""
-    by_conversation: dict[int, dict[Style, Reading]] = {}
-    for one in readings:
-        if one.told:
-            by_conversation.setdefault(id(one.conversation), {})[one.style] = one
-    return [(both["positive"], both["exclusion"]) for both in by_conversation.values() if len(both) == len(STYLES)]

@@ -1,4 +1,4 @@
-"""What a reading of an episode is worth: its facts held against what ought to be known of it. For measuring; no worker asks this.
+"""What a reading of an episode is worth: its facts held against what ought to be known of it. For measuring alone.
 
     gold ─┬─ no fact is near enough (the embedder's check_similarity) ─▶ not covered
           ├─ near ones lack a name or number of it, or deny it ────────▶ not covered

@@ -7,7 +7,7 @@
     recorded         what a small local model wrote about three of them (record.py --episodes), asked by both criteria
     counted          every one of them closed, on a real store, by the real summarizer, with a mind that writes nothing and counts
 
-Covered is a gold fact that a fact is near to (the embedder's check_similarity) and has the names and numbers of (workers.episodes.worth).
+Covered is a gold fact that a fact is near to (the embedder's check_similarity) and has the names and numbers of (nous.trialling.worth).
 Unsupported is a fact whose quote nobody said, which is dropped, or a sentence nobody said. Junk is what nous.junk calls so.
 
 `python -m tests.evals.episodes --data FOLDER --to FILE [--all]` writes the three, or all, as `nous trial` reads them.
@@ -36,11 +36,15 @@ from nous.errors import Misconfigured
 from nous.junk import why_junk
 from nous.settings import Settings
 from nous.text import form
+from nous.trialling import counting, reading, worth
+from nous.trialling.counting import Counted
+from nous.trialling.criteria import SHIPPED
+from nous.trialling.reading import Conversation, Reading
 from providers import Embedder
 from providers.mind import Mind, Utterance
 from providers.zero import ZeroEmbedder
-from workers.episodes import extract, trial, worth
-from workers.episodes.trial import STYLES, Conversation, Measured, Reading, Style
+from workers.episodes import extract
+from workers.episodes.question import Criterion
 
 from . import worked
 from .locomo_stream import SAID_AT, conversations
@@ -55,6 +59,7 @@ BEGINNING_CHARACTERS = 6_000
 NEAR = (0.5, 0.6, 0.7, 0.8)
 PART_CHARACTERS: int = Settings.model_fields["summary_part_characters"].default
 WITHOUT = "without a mind"
+CRITERIA = tuple(SHIPPED.values())
 HOW_TO_RECORD = "python -m tests.evals.record --episodes --url http://127.0.0.1:18080 --data FOLDER"
 _MARK = re.compile(r"\s*->->\s*\d+\s*,\s*\d+\s*$")
 
@@ -198,21 +203,21 @@ def three(data: Path) -> list[Talk]:
 async def _read_by_the_record(talks: Sequence[Talk], answers: dict[str, Written]) -> tuple[list[tuple[Talk, Reading]], str | None]:
     """What was recorded about these, by both criteria; and in words what is not, if that is so."""
     read = await readings(talks, RecordedWriter(answers))
-    missing = len(talks) * len(STYLES) - len(read)
+    missing = len(talks) * len(CRITERIA) - len(read)
     if not missing:
         return read, None
     if not read:
         return [], f"no mind's answers about conversations are recorded yet; record them with: {HOW_TO_RECORD}"
-    return read, f"{missing} of {len(talks) * len(STYLES)} readings are not recorded; record them with: {HOW_TO_RECORD}"
+    return read, f"{missing} of {len(talks) * len(CRITERIA)} readings are not recorded; record them with: {HOW_TO_RECORD}"
 
 
 async def readings(talks: Sequence[Talk], mind: Mind) -> list[tuple[Talk, Reading]]:
     """Each conversation read by each criterion, one after the other; without those that are not recorded."""
     found = []
     for talk in talks:
-        for style in STYLES:
+        for criterion in CRITERIA:
             with suppress(NotRecorded):
-                found.append((talk, await trial.read(talk.conversation, style, mind, part_characters=PART_CHARACTERS)))
+                found.append((talk, await reading.read(talk.conversation, criterion, mind, part_characters=PART_CHARACTERS)))
     return found
 
 
@@ -228,18 +233,18 @@ async def figured(chosen: Embedder, talks: Sequence[Talk], written: Sequence[tup
     found = [
         _summed(chosen.name, name, WITHOUT, [_without_a_mind(talk, lookup, chosen) for talk in some]) for name, some in sets.items() if some
     ]
-    for style in STYLES:
-        own = [(talk, one) for talk, one in written if one.style == style]
+    for criterion in CRITERIA:
+        own = [(talk, one) for talk, one in written if one.criterion == criterion]
         answered = [(talk, one) for talk, one in own if one.told]
-        counts = await trial.measured([one for _, one in answered], Known(chosen, lookup))
+        counts = await counting.counted([one for _, one in answered], Known(chosen, lookup))
         counted = [_by_a_mind(talk, one, count) for (talk, one), count in zip(answered, counts, strict=True)]
         if own:
-            found.append(_summed(chosen.name, THREE, _by(style), counted, unanswered=len(own) - len(answered)))
+            found.append(_summed(chosen.name, THREE, _by(criterion), counted, unanswered=len(own) - len(answered)))
     return found
 
 
-def _by(style: Style) -> str:
-    return f"recorded, {trial.CRITERIA[style].version}"
+def _by(criterion: Criterion) -> str:
+    return f"recorded, {criterion.version}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,7 +288,7 @@ def _without_a_mind(talk: Talk, lookup: Lookup, chosen: Embedder) -> _Counted:
     )
 
 
-def _by_a_mind(talk: Talk, one: Reading, count: Measured) -> _Counted:
+def _by_a_mind(talk: Talk, one: Reading, count: Counted) -> _Counted:
     summary = one.told.summary if one.told else ""
     present, wanted = worth.present(talk.wanted, summary)
     present_others, wanted_others = worth.present(talk.wanted_others, summary)

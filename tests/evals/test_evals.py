@@ -13,9 +13,10 @@ import pytest
 from redis.asyncio import Redis
 from rich.console import Console
 
-from nous.cli.trial import conversations
+from nous.cli.trial_files import conversations
 from nous.embedded import Stack
 from nous.settings import Settings
+from nous.trialling import exclusion as excluding
 from providers.mind import A, Mind, NoAnswer, Question, Reply, Task
 from providers.zero import ZeroEmbedder
 from recall.tools import Tools
@@ -28,7 +29,6 @@ from tests.evals.pairs import SETS, PairSet, Relation
 from tests.evals.small_talk import SMALL_TALK
 from tests.evals.worked import Store
 from tests.model_server import ModelServer
-from workers.episodes import exclusion as excluding
 from workers.episodes import question as written
 from workers.standing import question
 

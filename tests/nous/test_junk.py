@@ -3,7 +3,8 @@
 import pytest
 
 from nous.junk import KINDS, why_junk
-from workers.episodes import exclusion, question
+from nous.trialling import exclusion
+from workers.episodes import question
 
 PROMPT = f"{question.facts_by(question.POSITIVE)} {question.facts_by(exclusion.CRITERION)}"
 

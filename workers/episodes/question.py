@@ -5,7 +5,7 @@
     together  of the notes of all parts: title, summary, outcome, lessons
 
 One positive question decides what is a fact: would it help a future conversation that does not contain this turn (spec 004)? No phrase
-is forbidden. Another criterion can stand in its place, to be measured against it (exclusion). What was said is data: it stands in a fence
+is forbidden. Another criterion can stand in its place, to be measured against it (nous trial). What was said is data: it stands in a fence
 that it cannot close, and nothing in it is an instruction.
 """
 

@@ -1,0 +1,111 @@
+"""The transcripts of a trial, out of files: JSON lines, each a conversation with what is known and asked of it.
+
+    {"transcript": "...", "started_at": "...", "agent_id": "...",
+     "gold": ["fact", ...], "probes": [{"question": "...", "answers": ["fact", ...]}]}
+
+One that is there twice is asked about once, with all its gold and probes. Whatever is wrong is told before anything is paid for.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from events.base import Moment
+from nous import clock
+from nous.errors import UserMistake
+from nous.text import is_blank
+from nous.trialling.reading import AGENT, Conversation, Probe
+from workers.episodes import transcript
+
+from . import screen
+
+
+class Asked(BaseModel):
+    """A question that will be put to memory, and the facts any of which answers it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str
+    answers: list[str] = Field(min_length=1)
+
+    @field_validator("question", "answers")
+    @classmethod
+    def _says_something(cls, given: str | list[str]) -> str | list[str]:
+        if any(map(is_blank, [given] if isinstance(given, str) else given)):
+            raise ValueError("it is empty")
+        return given
+
+
+class Row(BaseModel):
+    """One line of a file of transcripts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    transcript: str
+    gold: list[str] = []
+    probes: list[Asked] = []
+    agent_id: str = Field(default=AGENT, min_length=1)
+    started_at: Moment | None = None
+
+
+def conversations(files: Sequence[str]) -> list[Conversation]:
+    """Every transcript of these files and folders. Raises UserMistake naming the line that is none."""
+    now = clock.now()
+    found: dict[tuple[str, str, datetime | None], Conversation] = {}
+    for path in _paths(files):
+        for number, row in _rows(path):
+            key = (row.agent_id, row.transcript, row.started_at)
+            found[key] = _conversation(found.get(key), row, name=f"{path}:{number}", now=now)
+    if not found:
+        raise UserMistake(f'there is no transcript in {screen.listed(files)}; write one JSON object a line: {{"transcript": "User: ..."}}')
+    return list(found.values())
+
+
+def _conversation(before: Conversation | None, row: Row, *, name: str, now: datetime) -> Conversation:
+    probes = [Probe(one.question, tuple(dict.fromkeys(one.answers))) for one in row.probes]
+    return Conversation(
+        name=before.name if before else name,
+        said=before.said if before else transcript.of_text(row.transcript),
+        began=row.started_at or now,
+        gold=tuple(dict.fromkeys([*(before.gold if before else ()), *(one for one in row.gold if not is_blank(one))])),
+        probes=tuple(dict.fromkeys([*(before.probes if before else ()), *probes])),
+        agent=row.agent_id,
+    )
+
+
+def _paths(files: Sequence[str]) -> Iterator[Path]:
+    for name in files:
+        path = Path(name)
+        if path.is_dir():
+            below = sorted(path.rglob("*.jsonl"))
+            if not below:
+                raise UserMistake(f"there is no .jsonl file below {name}")
+            yield from below
+        else:
+            yield path
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+    try:
+        read = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        lines = read.decode("utf-8-sig").split("\n")  # splitlines would cut at U+2028 and U+0085, which stand inside strings
+    except OSError as error:
+        raise UserMistake(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
+        raise UserMistake(f"{path} line {number} is not UTF-8; no question was asked") from None
+    for number, line in enumerate(lines, 1):
+        if not is_blank(line):
+            yield number, _row(f"{path} line {number}", line)
+
+
+def _row(place: str, line: str) -> Row:
+    try:
+        return Row.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UserMistake(f"{place}: {f'{where}: ' if where else ''}{screen.plainly(first['msg'])}; no question was asked") from None
