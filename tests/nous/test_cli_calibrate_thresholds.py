@@ -6,6 +6,7 @@ import os
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from nous.settings import Settings
 from providers.embedder import Vectors
 from providers.offline import OfflineMind
 from providers.zero import ZeroEmbedder
+from recall.asking import Wish, read
+from recall.overlap import REPEATED
+from recall.tools import Tools
 from store import audits, embedders, facts, thresholds, vectors
 from store.database import Database
 from store.thresholds import Fitted
@@ -28,6 +32,7 @@ from tests.factories import a_fact, a_vector
 from tests.nous.conftest import Nous
 from workers.runtime.app import kit
 from workers.runtime.calibrated import calibrated
+from workers.standing import candidates
 
 ZERO = Settings(embedder="zero")
 NOUS = Path(sys.executable).with_name("nous")
@@ -267,3 +272,28 @@ async def test_a_worker_s_embedder_has_what_was_kept(database: Database, databas
     settings = await in_force(database)
     async with kit(settings, database_url, providers.embedder(settings), OfflineMind()) as tools:
         assert (tools.embedder.confirm_similarity, tools.embedder.check_similarity) == (0.88, 0.66)
+
+
+async def test_subjects_and_words_go_by_what_was_kept_too(database: Database, database_url: str) -> None:
+    await keep(database, "zero", subject_similarity=0.98, repeated_overlap=0.2)
+    settings = await in_force(database)
+    facts_of = [a_fact(agent_id="a", subject=name) for name in ("Katharina Vogel", "Katarina Vogel")]
+    async with kit(settings, database_url, providers.embedder(settings), OfflineMind()) as tools:
+        async with database.write(["a"]) as db:
+            await facts.insert(db, facts_of)
+            made = [a_vector(at) for at in (1, 2)]
+            await vectors.insert(db, tools.registered.table, [(*one.key, row) for one, row in zip(facts_of, made, strict=True)])
+        loose = replace(tools, settings=settings.model_copy(update={"subject_similarity": None}))
+        async with database.read(["a"]) as db:
+            why = [[one.why for one in (await candidates.find(db, which, facts_of[:1]))[0]] for which in (tools, loose)]
+    assert why == [["near"], ["same subject"]]
+    asked = await read(
+        Tools(database, providers.embedder(settings), settings),
+        "a",
+        "What do we know?",
+        ["Maria drinks tea in the garden under the old apple tree."],
+        Wish(),
+    )
+    words = replace(asked.said, vectors=None)
+    assert words.already("Maria drinks tea at noon", None) is not None
+    assert replace(words, overlap=REPEATED).already("Maria drinks tea at noon", None) is None
