@@ -24,7 +24,7 @@ from .facts import (
 from .forgotten import AgentForgotten, FactForgotten
 from .identity import derived
 from .prepare import Prepared, is_new_each_time, made_for, prepare
-from .procedures import ProcedureLearned, ProcedureUsed
+from .procedures import ProcedureLearned, ProcedureRestored, ProcedureUsed
 from .publish import publish
 from .upkeep import EpisodeAged, FactUnused, MaintenanceDue, NotesPiledUp, TranscriptExpired
 from .usage import ComparedMemory, MemoryKind, MemoryRecalled, MemoryReferenced, RecalledMemory, ReferencedMemory
@@ -63,6 +63,7 @@ CATALOGUE: dict[str, type[Event]] = {
         FactForgotten,
         EpisodeRestored,
         EpisodeThawed,
+        ProcedureRestored,
         CensorAdded,
         CensorRelaxed,
         AgentForgotten,
@@ -129,6 +130,7 @@ __all__ = [
     "NotesPiledUp",
     "Prepared",
     "ProcedureLearned",
+    "ProcedureRestored",
     "ProcedureUsed",
     "Provenance",
     "RecalledMemory",

@@ -2,6 +2,7 @@
 
 procedure_learned ──▶ procedure_recorder    kept, or what it says is brought up to date
 procedure_used ─────▶ procedure_counter     counted, with how it went
+procedure_restored                          what a person decides: its notes are as they were before they were put together
 """
 
 from collections.abc import Mapping
@@ -39,3 +40,10 @@ class ProcedureUsed(Event):
     procedure_id: UUID = Field(description="The procedure.")
     worked: bool | None = Field(default=None, description="Whether it worked, if that is known.")
     note: Content | None = Field(default=None, description="What was found out; added to its implementation notes.")
+
+
+class ProcedureRestored(Event):
+    """A person decided that the notes of a procedure are better as they were before they were put together last."""
+
+    procedure_id: UUID = Field(description="The procedure.")
+    reason: ShortText = Field(description="Why, in the person's words.")

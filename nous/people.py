@@ -3,6 +3,7 @@
     fact_restored, fact_split         relations of texts, and what follows from them (workers/standing/decisions.py)
     fact_pinned, fact_unpinned        upkeep lets a fact be, or need not any more
     fact_reinstated                   what upkeep did to a fact is undone (workers/standing/decisions.py)
+    procedure_restored                the notes of a procedure are as they were (workers/memories/notes.py)
     episode_restored                  an episode that was put aside is active again (recall/ending.py)
     episode_thawed                    what was said in an episode is at hand again (workers/episodes/ageing.py)
     censor_added, censor_relaxed      a warning more, or a block less
@@ -26,6 +27,7 @@ from events import (
     FactRestored,
     FactSplit,
     FactUnpinned,
+    ProcedureRestored,
 )
 from nous.errors import UserMistake
 from providers.embedder import Embedder
@@ -37,10 +39,11 @@ from store.episodes import Episode
 from store.facts import Fact
 from store.mentions import Mention
 from store.outbox import Letter
+from store.procedures import Procedure
 from store.receipts import OPERATOR, Receipt
 from store.vectors import Vector
 from workers.episodes import ageing
-from workers.memories import keeping
+from workers.memories import keeping, notes
 from workers.standing import decisions
 from workers.standing.settling import Change
 
@@ -202,6 +205,18 @@ def _standing(episode: Episode) -> dict[str, object]:
     return {"active": episode.active, "put_aside": episode.put_aside, "ended_at": episode.ended_at and episode.ended_at.isoformat()}
 
 
+# ── procedures ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _put_back(db: Write, told: ProcedureRestored, _table: str, _vector: Vector | None) -> Decided:
+    before, after = await notes.restore(db, told)
+    return Decided("restored", after.procedure_id, {"before": _said(before), "after": _said(after)}, after=after)
+
+
+def _said(procedure: Procedure) -> dict[str, object]:
+    return {"implementation_notes": procedure.implementation_notes, "core_patterns": procedure.core_patterns}
+
+
 # ── censors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -253,6 +268,7 @@ APPLIED: Mapping[type[Event], Callable[[Write, Any, str, Vector | None], Awaitab
     FactPinned: _pin,
     FactUnpinned: _pin,
     FactReinstated: _reinstate,
+    ProcedureRestored: _put_back,
     EpisodeRestored: _bring_back,
     EpisodeThawed: _thaw,
     CensorAdded: _add,

@@ -20,7 +20,7 @@ from nous.settings import Settings
 from .embedder import Embedder, EmbeddingMalformed, EmbeddingRefused, Profile
 from .mind import Mind, MindAway, NoAnswer
 
-__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Mind", "MindAway", "NoAnswer", "Profile", "embedder", "mind", "unfitted"]
+__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Mind", "MindAway", "NoAnswer", "Profile", "embedder", "mind", "unfitted", "writes"]
 
 
 def embedder(settings: Settings) -> Embedder:
@@ -58,13 +58,18 @@ def unfitted(settings: Settings) -> Embedder:
 
 def mind(settings: Settings) -> Mind:
     """The mind that NOUS_MIND names. Raises Misconfigured when it is Claude and there is no key. Only what it needs is imported."""
-    if settings.mind == "claude" or (settings.mind == "auto" and _has_key()):
+    if writes(settings):
         from .claude import ClaudeMind
 
         return ClaudeMind.configured(settings)
     from .offline import OfflineMind
 
     return OfflineMind()
+
+
+def writes(settings: Settings) -> bool:
+    """Whether the mind that NOUS_MIND names is one that writes."""
+    return settings.mind == "claude" or (settings.mind == "auto" and _has_key())
 
 
 def _has_key() -> bool:

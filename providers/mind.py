@@ -99,6 +99,14 @@ class Transcript:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """In which few notes is all said that these say? They are of how something is done that is called `name`."""
+
+    name: str
+    notes: tuple[str, ...]
+
+
 class Judgement(BaseModel):
     """How the two of one pair stand to each other. `pair` counts from 1, `richer` says which wording has more if one refines the other."""
 
@@ -133,7 +141,7 @@ class Question(Generic[A]):
     """One question. `check` raises ValueError, saying what is wrong, for an answer that fits the type and not the question."""
 
     task: Task
-    about: Comparison | Transcript
+    about: Comparison | Transcript | Notes
     prompt: Prompt
     answer: type[A]
     check: Callable[[A], None] = lambda answer: None  # noqa: ARG005

@@ -214,10 +214,11 @@ async def listed(
     With `as_of`, those that were true then, as far as is known now; with `inactive`, whatever was claimed by then; with `pinned` only
     those that a person pinned.
     """
+    which = f"{wanted(as_of)}{' AND f.pinned_at IS NOT NULL' if pinned else ''}"
     rows = await db.execute(
         text(
             f"SELECT {_COLUMNS} FROM heart.facts f WHERE (CAST(:agent AS text) IS NULL OR f.agent_id = :agent)"
-            f" AND f.forgotten_at IS NULL AND {wanted(as_of)} {'AND f.pinned_at IS NOT NULL ' if pinned else ''}ORDER BY {ORDER} LIMIT :limit"
+            f" AND f.forgotten_at IS NULL AND {which} ORDER BY {ORDER} LIMIT :limit"
         ),
         {"agent": agent, "inactive": inactive, "limit": limit, **({"as_of": as_of} if as_of else {})},
     )

@@ -14,12 +14,16 @@ from . import briefs, many, unembedded, words
 from .database import Read, Write
 
 MOST_NOTES = 200
-"""Notes of one procedure. Those that were heard last are kept: what was found out lately holds, and the early ones are in their events."""
+"""Notes of one procedure. Those that were heard last are kept: what was found out lately holds, and the early ones are in their events.
+
+Where a mind puts them together (workers/procedure_consolidator.py) there are seldom more than NOUS_PROCEDURE_NOTES; the bound is for where
+none does, and for what comes between two runs.
+"""
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """One row of heart.procedures; `brief` is its line in recall.
+    """One row of heart.procedures; `brief` is its line in recall. `promoted_patterns` are those of its core patterns that were notes.
 
     Its name was last stated at `learned_at` by the event `learned_by`, its goals and its core patterns at times and by events of their
     own: each is what was stated last, in whatever order it arrived.
@@ -46,6 +50,7 @@ class Procedure:
     failure_count: int = 0
     last_activated: datetime | None = None
     active: bool = True
+    promoted_patterns: tuple[str, ...] = ()
 
     @property
     def effectiveness(self) -> float | None:
@@ -92,7 +97,7 @@ _NAMES = many.columns(Procedure)
 _COLUMNS = ", ".join(_NAMES)
 _PUT = text(many.upserting("heart.procedures", (*_NAMES, *words.COLUMNS), key=("agent_id", "procedure_id"), fixed=("created_at",)))
 _BY_KEY = text(many.reading("heart.procedures", _NAMES, key="procedure_id"))
-_LISTS = ("goals", "core_patterns", "implementation_notes")
+_LISTS = ("goals", "core_patterns", "implementation_notes", "promoted_patterns")
 
 
 def with_notes(known: tuple[str, ...], heard: Iterable[str]) -> Notes:
@@ -108,6 +113,12 @@ def with_notes(known: tuple[str, ...], heard: Iterable[str]) -> Notes:
         notes.setdefault(key, note)
     every = tuple(notes.values())
     return Notes(every[-MOST_NOTES:], every[:-MOST_NOTES])
+
+
+def with_patterns(known: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+    """The patterns that are known and, after them, those that say something that none of them says in the same words."""
+    said = {normalise(one) for one in known}
+    return (*known, *(one for one in more if normalise(one) not in said))
 
 
 async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Procedure]:
@@ -138,6 +149,32 @@ async def put(db: Write, changed: Sequence[Procedure]) -> None:
     if changed:
         await db.execute(_PUT, many.packed([{**vars(one), **words.kept(one.said)} for one in changed]))
         await unembedded.add(db, "procedure", {(one.agent_id, one.procedure_id): one.said for one in changed})
+
+
+_PILED_UP = (
+    "active AND cardinality(implementation_notes) > :most + coalesce((SELECT CASE WHEN o.undone_at IS NULL THEN 0"
+    " ELSE cardinality(o.notes) END FROM heart.old_notes o WHERE o.agent_id = p.agent_id AND o.procedure_id = p.procedure_id"
+    " ORDER BY o.put_at DESC, o.event_id DESC LIMIT 1), 0)"
+)
+"""More notes than are read, beside those that a person put back."""
+
+
+async def piled_up(db: Read, agent: str, *, most: int, after: UUID | None, limit: int) -> list[Procedure]:
+    """The agent's procedures with more than so many notes, those not counted that a person put back, by id behind `after`."""
+    rows = await db.execute(
+        text(
+            f"SELECT {_COLUMNS} FROM heart.procedures p WHERE agent_id = :agent AND {_PILED_UP}"
+            " AND (CAST(:after AS uuid) IS NULL OR procedure_id > :after) ORDER BY procedure_id LIMIT :limit"
+        ),
+        {"agent": agent, "most": most, "after": after, "limit": limit},
+    )
+    return [_procedure(row) for row in rows]
+
+
+async def piling(db: Read, *, most: int) -> list[str]:
+    """Every agent that has such a procedure; needs an overview."""
+    rows = await db.execute(text(f"SELECT DISTINCT agent_id FROM heart.procedures p WHERE {_PILED_UP} ORDER BY 1"), {"most": most})
+    return [row.agent_id for row in rows]
 
 
 async def listed(db: Read, *, agent: str | None, limit: int | None = None) -> list[Procedure]:

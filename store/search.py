@@ -83,7 +83,8 @@ async def search(
     """Of each kind the best by cosine and the best by words, kind by kind, the most similar first; no kinds, nothing.
 
     `vector` is the question's by `embedder`; None searches the words alone. With `as_of`, what was true then, as far as is known now;
-    `since` and `until` (both inclusive) limit `at`. What is retired, archived, merged, put aside, forgotten or another agent's is never found.
+    `since` and `until` (both inclusive) limit `at`. What is retired, archived by then, merged, put aside, forgotten or another agent's is
+    never found.
     """
     wanted = list(dict.fromkeys(terms))[:MOST_TERMS]
     values = {

@@ -7,7 +7,8 @@ procedure_learned ─┬─ a new id ────────────▶ kep
 
 What an event leaves out it does not take away: without goals it leaves those that are known, without a name the name. "Last" is by the
 time of the events, so the same events end in the same procedure in any order; notes stand in the order in which they were heard. Of more
-notes than a procedure has room for (store.procedures) the oldest are left out, and the receipt says which and why.
+notes than a procedure has room for (store.procedures) the oldest are left out, and the receipt says which and why. Patterns that were
+promoted from notes, because they proved useful, stay behind whatever is stated.
 """
 
 from dataclasses import replace
@@ -62,6 +63,7 @@ def _brought_up_to_date(known: Procedure, event: ProcedureLearned) -> Procedure:
     for name in ("goals", "core_patterns"):
         stated = tuple(one for one in getattr(event, name) if not is_blank(one))
         if stated and _is_later(event, getattr(known, f"{name}_at"), getattr(known, f"{name}_by")):
+            stated = procedures.with_patterns(stated, known.promoted_patterns) if name == "core_patterns" else stated
             changes |= {name: stated, f"{name}_at": event.occurred_at, f"{name}_by": event.event_id}
     return replace(known, **changes).with_brief()  # type: ignore[arg-type]
 

@@ -963,6 +963,25 @@ def episode_thaw(
     asyncio.run(thaw(settings(), id_, reason=reason, until=until, agent=agent, is_json=is_json))
 
 
+ProcedureId = Annotated[str, typer.Argument(metavar="ID", help="Its id, the beginning of it, or as recall tells it.", show_default=False)]
+
+procedure = typer.Typer(help="Put the notes of a procedure back as they were before they were put together.", no_args_is_help=True)
+app.add_typer(procedure, name="procedure", rich_help_panel=DECIDE)
+
+
+@procedure.command("restore")
+def procedure_restore(id_: ProcedureId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Undo the last time the notes of a procedure were put together.
+
+    Its notes are as they were, with those heard since behind them; patterns that were promoted then are notes again. The old notes stand in
+    nous explain procedure ID.
+    """
+    from .place import settings
+    from .procedure import restore
+
+    asyncio.run(restore(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
 DeadId = Annotated[str, typer.Argument(metavar="ID", help="As the list shows it, or the beginning of it, or the event's id.")]
 DeadIds = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="As the list shows them, or event ids.", show_default=False)]
 OfWorker = Annotated[str | None, typer.Option("--worker", help="Only what this worker parked.")]

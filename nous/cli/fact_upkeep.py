@@ -56,7 +56,7 @@ async def _decided(settings: Settings, database: Database, told: Event, fact: Fa
     return after
 
 
-async def _tell(database: Database, told: Event, after: Fact, lines: Sequence[str], is_json: bool) -> None:  # noqa: FBT001
+async def _tell(database: Database, told: Event, after: Fact, lines: Sequence[str], is_json: bool) -> None:
     if not is_json:
         for line in lines:
             print(line)

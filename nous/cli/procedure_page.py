@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nous.stories.procedure import Story
+from store.old_notes import OldNotes
 
 from . import screen, telling
 
@@ -19,4 +20,12 @@ def print_story(console: Console, story: Story) -> None:
     for name, said in (("for", known.goals), ("how", known.core_patterns), ("note", known.implementation_notes)):
         for one in said:
             console.print(screen.said(f"{name}: {one}"))
+    for old in story.old_notes:
+        console.print(screen.said(f"\nIts notes before they were put together on {screen.moment(old.put_at)} UTC{_undone(old)}:", "bold"))
+        for note in old.notes:
+            console.print(screen.said(f"  {note}", "dim"))
     telling.print_moments(console, story.moments)
+
+
+def _undone(old: OldNotes) -> str:
+    return f" (put back on {screen.moment(old.undone_at)} UTC)" if old.undone_at else ""

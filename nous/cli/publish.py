@@ -48,6 +48,7 @@ BY_COMMAND = {
     "fact_restored": "nous fact restore",
     "fact_split": "nous fact split",
     "fact_unpinned": "nous fact unpin",
+    "procedure_restored": "nous procedure restore",
 }
 
 ALSO_BY_WORKERS = {"fact_learned"}

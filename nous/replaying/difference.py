@@ -18,13 +18,18 @@ How = Literal["only live", "only replayed", "otherwise"]
 NOUNS: Mapping[str, tuple[str, str]] = {
     "fact": (
         "fact_id",
-        "content subject attribute provenance confidence active superseded_by merged_into disputes valid_from valid_to confirmation_count"
-        " pinned_at demoted_at demoted_to archived_at",
+        (
+            "content subject attribute provenance confidence active superseded_by merged_into disputes valid_from valid_to"
+            " confirmation_count pinned_at demoted_at demoted_to archived_at"
+        ),
     ),
     "episode": ("episode_id", "title summary written_by outcome lessons_learned active put_aside started_at ended_at"),
     "censor": ("censor_id", "trigger_pattern severity escalation_threshold activation_count counted_from false_positive_count"),
     "decision": ("decision_id", "description outcome outcome_note noise decided_at"),
-    "procedure": ("procedure_id", "name goals core_patterns implementation_notes activation_count success_count failure_count"),
+    "procedure": (
+        "procedure_id",
+        "name goals core_patterns promoted_patterns implementation_notes activation_count success_count failure_count",
+    ),
     "use": ("memory_id", "kind retrieved injected compared referenced"),
 }
 """What is compared of each: the name of its id, and the fields that say something."""

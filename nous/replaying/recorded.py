@@ -14,7 +14,7 @@ import numpy as np
 
 from nous.text import content_hash
 from providers.embedder import Embedder, Vectors
-from providers.mind import A, Comparison, Judgement, Judgements, Mind, MindAway, Question, Reply, Task
+from providers.mind import A, Comparison, Judgement, Judgements, Mind, MindAway, Notes, Question, Reply, Task
 from providers.offline import OfflineMind
 from store import vectors
 from store.database import Database
@@ -113,5 +113,7 @@ def _told(question: Question[Any]) -> str:
         first = about.pairs[0]
         more = f" and {len(about.pairs) - 1} more" if len(about.pairs) > 1 else ""
         return f"how “{first.newer.content}” stands to “{first.older.content}”{more}"
+    if isinstance(about, Notes):
+        return f"what the {len(about.notes)} notes of “{about.name[:80]}” come to"
     said = about.utterances[0].content if about.utterances else about.notes[0] if about.notes else ""
     return f"what is to be remembered of the conversation that begins “{said[:80]}”"

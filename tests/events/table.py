@@ -35,6 +35,7 @@ from events import (
     MemoryRecalled,
     MemoryReferenced,
     ProcedureLearned,
+    ProcedureRestored,
     ProcedureUsed,
 )
 from events.wire import MAX_CLOCK_AHEAD
@@ -56,6 +57,7 @@ FROM_OUTSIDE: Mapping[type[Event], str] = {
     FactPinned: "`nous fact pin`",
     FactUnpinned: "`nous fact unpin`",
     FactReinstated: "`nous fact restore`",
+    ProcedureRestored: "`nous procedure restore`",
     FactForgotten: "`nous fact forget`",
     AgentForgotten: "`nous agent forget`",
     FactUnsettled: "`nous fact`",

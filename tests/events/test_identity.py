@@ -155,6 +155,7 @@ def test_a_stream_is_named_after_its_event() -> None:
         "censor_escalated": "CensorEscalated",
         "fact_restored": "FactRestored",
         "fact_split": "FactSplit",
+        "procedure_restored": "ProcedureRestored",
         "fact_pinned": "FactPinned",
         "fact_unpinned": "FactUnpinned",
         "fact_reinstated": "FactReinstated",

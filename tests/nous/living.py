@@ -38,7 +38,7 @@ from workers.runtime.streams import Entry
 from workers.runtime.sweep import announce
 from workers.runtime.worker import Kit
 
-CLOCKED = ("recorded_at", "created_at", "recorded_from", "recorded_to", "heard_at", "relaxed_at", "reinstated_at")
+CLOCKED = ("recorded_at", "created_at", "recorded_from", "recorded_to", "heard_at", "relaxed_at", "reinstated_at", "put_at")
 COSTS = ("tokens_in", "tokens_out", "milliseconds", "attempts", "was_parked", "retried_at")
 COMPARED = {
     "heart.facts": "fact_id",
@@ -48,6 +48,7 @@ COMPARED = {
     "heart.episodes": "episode_id",
     "heart.episode_decisions": "episode_id, decision_id",
     "heart.procedures": "procedure_id",
+    "heart.old_notes": "procedure_id, event_id",
     "brain.decisions": "decision_id",
     "heart.memory_usage": "kind, memory_id",
     "heart.passages": "passage_id",

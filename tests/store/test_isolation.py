@@ -27,6 +27,7 @@ from store import (
     forgotten,
     memory_vectors,
     mentions,
+    old_notes,
     outdated,
     passages,
     procedures,
@@ -36,6 +37,7 @@ from store import (
     sessions,
     tokens,
     transcripts,
+    unused,
     usage,
     vectors,
     weights,
@@ -69,6 +71,7 @@ from tests.store.conftest import run
 
 ONE_ID = a_censor().censor_id  # both agents use it
 SESSION, TURN = "chat", "turn-1"
+UNUSED = unused.Wanted({"assistant_derived": NOON}, demoted_before=NOON)
 WORDS = "The safe is behind the painting."
 QUESTION = terms("Which painting?")
 THEN = {"terms": QUESTION, "as_of": NOON + timedelta(days=1)}
@@ -86,7 +89,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
     async with database.overview() as db:
         table = (await embedders.active(db)).table
     for agent in ("a", "b"):
-        fact = a_fact(agent_id=agent, fact_id=ONE_ID, content=WORDS)
+        fact = a_fact(agent_id=agent, fact_id=ONE_ID, content=WORDS, demoted_at=NOON, demoted_to=0.5)
         async with database.write([agent]) as db:
             await facts.insert(db, [fact])
             await mentions.insert(db, [a_mention(fact, mention_id=ONE_ID, event_id="event")])
@@ -104,9 +107,10 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
                 await episodes.put_vector(db, agent, ONE_ID, part, embedder="zero", vector=a_vector(1))
             await episodes.link_decisions(db, agent, ONE_ID, {ONE_ID: "named"})
             await decisions.put(db, [a_decision(agent_id=agent, decision_id=ONE_ID, description=WORDS)])
-            await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID, name=WORDS)])
+            await procedures.put(db, [a_procedure(agent_id=agent, procedure_id=ONE_ID, name=WORDS, implementation_notes=(WORDS,) * 11)])
+            await old_notes.put(db, [old_notes.OldNotes(agent, ONE_ID, "event", (WORDS,), (), (), None, NOON)])
             await tokens.insert(db, tokens.Token(agent, ONE_ID, "laptop", agent.encode(), NOON))
-            await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, retrieved=1)])
+            await usage.put(db, [usage.Usage(agent, "fact", ONE_ID, compared=1)])
             await passages.put(db, agent, ONE_ID, [(WORDS, NOON)])
             await transcripts.put_away(db, (agent, ONE_ID), transcripts.Transcript(WORDS), at=NOON)
             passage = (agent, "passage", passages.id_of(agent, ONE_ID, 0))
@@ -249,6 +253,11 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "receipts.about": lambda db, _: receipts.about(db, "b", ONE_ID),
     "receipts.of_agent": lambda db, _: receipts.of_agent(db, "b", "deduplicator"),
     "tokens.listed": lambda db, _: tokens.listed(db, agent="b"),
+    "facts.demoted": lambda db, _: facts.demoted(db, [("b", ONE_ID)]),
+    "unused.page": lambda db, _: unused.page(db, "b", UNUSED, after=None, limit=9),
+    "unused.look": lambda db, _: unused.look(db, ("b", ONE_ID)),
+    "old_notes.of": lambda db, _: old_notes.of(db, [("b", ONE_ID)]),
+    "procedures.piled_up": lambda db, _: procedures.piled_up(db, "b", most=10, after=None, limit=9),
     "usage.of": lambda db, _: usage.of(db, "b", [("fact", ONE_ID)]),
     "usage.by_key": lambda db, _: usage.by_key(db, [("b", "fact", ONE_ID)]),
     "usage.meant": lambda db, _: usage.meant(db, [("b", kind, ONE_ID) for kind in ("fact", "episode", "decision", "procedure")]),
