@@ -126,7 +126,7 @@ def _print(made: Trial) -> None:
     if made.pairs:
         table = screen.table("", *_NUMBERS, right=_NUMBERS)
         for one in made.measures:
-            table.add_row(one.name, *_sides(one), *_difference(one), str(one.higher), str(one.lower), f"{one.chance:.2f}")
+            table.add_row(one.name, *_sides(one), *_difference(one), str(one.higher), str(one.lower), _chance(one.chance))
         screen.out().print(table)
         _print_notes(made)
     for left_out in made.unanswered:
@@ -153,6 +153,10 @@ def _shown(part: float, whole: float) -> str:
 def _difference(one: Measure) -> tuple[str, str]:
     digits = "+,.0f" if one.of is None else "+.3f"
     return format(one.difference, digits), f"{one.low:{digits}} to {one.high:{digits}}"
+
+
+def _chance(chance: float) -> str:
+    return "< 0.01" if chance < 0.01 else f"{chance:.2f}"
 
 
 def _print_notes(made: Trial) -> None:

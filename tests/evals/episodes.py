@@ -20,7 +20,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -47,6 +47,7 @@ from workers.episodes import extract
 from workers.episodes.question import Criterion
 
 from . import worked
+from .locomo_questions import ANSWERABLE, load
 from .locomo_stream import SAID_AT, conversations
 from .vectors import BUNDLED, Known, Lookup, bundled, look_up
 from .writing import SUMMARY, NotRecorded, RecordedWriter, Silent, Written, recorded
@@ -459,11 +460,29 @@ def main(arguments: list[str]) -> int:
         print("nothing written: name the data folder with --data or NOUS_EVAL_DATA")
         return 0
     data = Path(options.data)
-    chosen = [talk.conversation for talk in ([*locomo(data), *beam(data)] if options.all else three(data))]
-    rows = [{"transcript": as_text(one), "gold": one.gold, "started_at": one.began.isoformat()} for one in chosen]
+    asked = probes(data)
+    rows = [_row(talk, asked.get(talk.conversation.name, [])) for talk in ([*locomo(data), *beam(data)] if options.all else three(data))]
     Path(options.to).write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), "utf-8")
     print(f"{len(rows)} conversations written")
     return 0
+
+
+def _row(talk: Talk, asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    one = talk.conversation
+    row = {"transcript": as_text(one), "gold": one.gold, "started_at": one.began.isoformat(), "agent_id": talk.agent}
+    return {**row, "probes": asked} if asked else row
+
+
+def probes(data: Path) -> dict[str, list[dict[str, Any]]]:
+    """LoCoMo's questions by the session that has the last of their evidence; their answers are the observations that rest on it."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in load(data):
+        for question in one.questions:
+            answers = [fact.content for fact in one.facts if fact.turns & question.evidence]
+            if answers and question.category in ANSWERABLE:
+                session = max(int(turn.removeprefix("D").partition(":")[0]) for turn in question.evidence)
+                found.setdefault(f"{one.name} session_{session}", []).append({"question": question.words, "answers": answers})
+    return found
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from nous.cli.trial_files import conversations
 from nous.embedded import Stack
 from nous.settings import Settings
 from nous.trialling import exclusion as excluding
+from nous.trialling.reading import Probe
 from providers.mind import A, Mind, NoAnswer, Question, Reply, Task
 from providers.zero import ZeroEmbedder
 from recall.tools import Tools
@@ -254,8 +255,8 @@ async def test_what_is_kept_of_conversations_is_counted_by_the_real_sessions(dat
 # ── conversations ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 SESSION = [
-    {"speaker": "Ida", "text": "I keep bees. 1. They hum all day."},
-    {"speaker": "Ken", "text": "I moved to Oslo in 2019."},
+    {"speaker": "Ida", "dia_id": "D1:1", "text": "I keep bees. 1. They hum all day."},
+    {"speaker": "Ken", "dia_id": "D1:2", "text": "I moved to Oslo in 2019."},
 ]
 CONVERSATION = {
     "sample_id": "conv-1",
@@ -266,6 +267,10 @@ CONVERSATION = {
     },
     "observation": {"session_1_observation": {"Ida": [["Ida: I keep bees.", "D1:1"]], "Ken": [["Ken owns 3 boats.", "D1:2"]]}},
     "event_summary": {"events_session_1": {"Ida": [], "Ken": ["Ken moves to Oslo in 2019."], "date": "8 May, 2023"}},
+    "qa": [
+        {"question": "What does Ida keep?", "answer": "Bees", "evidence": ["D1:1"], "category": 4},
+        {"question": "What does Ida fly?", "adversarial_answer": "A kite", "evidence": ["D1:1"], "category": 5},
+    ],
 }
 PLAN = [
     {"batch": 1, "bullet": 1, "label": "Time Anchor", "text": "March 15, 2024"},
@@ -403,3 +408,5 @@ def test_conversations_are_written_as_the_trial_reads_them(data: Path, tmp_path:
     read = conversations([str(file)])
     assert [one.gold for one in read] == [("Ida: I keep bees.", "Ken owns 3 boats."), ("I prefer tea.", "I prefer trains.")]
     assert [one.speaker for one in read[0].said] == ["Ida", "Ken"]
+    assert read[0].probes == (Probe("What does Ida keep?", ("Ida: I keep bees.",)),), "what was never said has no answer"
+    assert [one.agent for one in read] == ["conv-1", "chat01 batch 1"]
