@@ -100,7 +100,7 @@ def _facts(observed: dict[str, Any], said: dict[str, Any]) -> Iterable[Memory]:
 
 def _passages(session: Sequence[dict[str, Any]], at: datetime) -> tuple[Memory, ...]:
     """As the summarizer cuts them; a turn belongs to every passage that has a part of it."""
-    said = [Utterance(content=_words(turn), speaker=turn["speaker"], said_at=at) for turn in session]
+    said = [Utterance(content=words_of(turn), speaker=turn["speaker"], said_at=at) for turn in session]
     found, place, used = [], 0, 0
     for (content, moment), some in zip(passages.cut(said, began=at), transcript.parts(said, passages.PASSAGE_CHARACTERS), strict=True):
         turns = set()
@@ -113,7 +113,8 @@ def _passages(session: Sequence[dict[str, Any]], at: datetime) -> tuple[Memory, 
     return tuple(found)
 
 
-def _words(turn: dict[str, Any]) -> str:
+def words_of(turn: dict[str, Any]) -> str:
+    """What was said in a turn, with what a photo shows."""
     return f"{turn['text']} [shares a photo: {turn['blip_caption']}]" if turn.get("blip_caption") else str(turn["text"])
 
 

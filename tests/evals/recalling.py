@@ -190,7 +190,7 @@ async def _remembered(made: Kit, one: Conversation) -> dict[Key, Memory]:
     known: dict[Key, Memory] = {}
     rows = []
     for number, memory in enumerate(one.facts):
-        fact = _fact(one.name, number, memory)
+        fact = a_fact(one.name, number, memory)
         rows.append(fact)
         known["fact", fact.fact_id] = memory
     directions = await made.embedder.embed([memory.content for memory in one.facts])
@@ -277,7 +277,8 @@ def _shown(one: Found, known: dict[Key, Memory]) -> Shown:
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _fact(agent: str, number: int, memory: Memory) -> Fact:
+def a_fact(agent: str, number: int, memory: Memory) -> Fact:
+    """An observation as a stored fact."""
     return Fact(
         agent_id=agent,
         fact_id=ids.derived("fact", agent, str(number)),

@@ -46,7 +46,7 @@ class Store:
             running = asyncio.create_task(Process([workers.table()[name] for name in chain], made, self.stack.redis_url).run(stop))
             redis = Redis.from_url(self.stack.redis_url)
             try:
-                yield Work(made, redis, chain)
+                yield Work(made, redis, self.stack.database_url, chain)
             finally:
                 stop.set()
                 await running
@@ -59,6 +59,7 @@ class Work:
 
     kit: Kit
     redis: Redis
+    database_url: str
     chain: Sequence[str]
 
     async def through(self, wave: Sequence[Event]) -> None:
