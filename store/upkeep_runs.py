@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import text
 
-from .database import Read, Write
+from .database import Read, Switch, Write
 
 USAGE = "usage"
 """Since when it is counted how often memories are found."""
@@ -55,3 +55,8 @@ async def counted_since(db: Read) -> datetime:
     """Since when it is counted how often memories are found: what was not found before that says nothing."""
     at: datetime = (await db.execute(text("SELECT at FROM bus.since WHERE what = :what"), {"what": USAGE})).scalar_one()
     return at
+
+
+async def count_from(db: Switch, at: datetime) -> None:
+    """Let use be counted from another moment on: in a store beside another, from the one of that."""
+    await db.execute(text("UPDATE bus.since SET at = :at WHERE what = :what"), {"what": USAGE, "at": at})

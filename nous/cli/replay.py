@@ -23,7 +23,7 @@ from nous.replaying.wanted import Wanted
 from nous.settings import Settings
 from providers.embedder import Embedder
 from providers.mind import Mind, Task
-from store import archive, embedders, receipts, replays, spending
+from store import archive, embedders, receipts, replays, spending, upkeep_runs
 from store.archive import Archived
 from store.database import Database, Read
 from store.migrate import migrate
@@ -186,8 +186,11 @@ async def _replay(
 ) -> None:
     """Every agent, a few side by side, with a bar on a terminal."""
     async with live.overview() as db:
+        since = await upkeep_runs.counted_since(db)
         active, models = await embedders.active(db), await spending.last_models(db)
         decisions = await receipts.count(db, agents)
+    async with fresh.switching() as db:
+        await upkeep_runs.count_from(db, since)
     async with fresh.read(()) as db:
         registered = await embedders.active(db)
     mind, turns = providers.mind(settings), asyncio.Semaphore(SIDE_BY_SIDE)
