@@ -2,8 +2,8 @@
 
     episode_aged ─┬─ it is read, and its summary can speak for it ─▶ trim: its first and last parts stay, archive: none of it;
                   │                                                  the whole is put away (episodes/ageing.py)
-                  ├─ it is not, and there is a mind ───────────────▶ episode_unsettled: a mind reads it first; its time comes again
-                  ├─ it is not, and there is none ─────────────────▶ left as it is, and looked at again in a month
+                  ├─ it is not, or its summary says too little ────▶ episode_unsettled: it is read first; its time comes again
+                  ├─ nothing can be made of it ────────────────────▶ left as it is, and looked at again in a month
                   └─ aged before, put aside, thawed, gone on again ─▶ skipped
 
 It looks at the episode as it is, under its agent's lock: what was planned hours ago may be done already. Without a mind a summary that was
@@ -18,12 +18,12 @@ from store import episodes, sessions, transcripts
 from store.database import Write
 from store.episodes import SUMMARY_CHARACTERS, Aged, Episode
 from store.transcripts import Transcript
-from workers.episodes import ageing, settling, transcript
+from workers.episodes import ageing, reading, settling, transcript
 from workers.episodes.sources import Said
 from workers.runtime.worker import Done, Ending, Kit, Skip, Worker, each
 
 OUTCOMES = ("trimmed", "archived", "asked", "left")
-"""Its first and last parts are at hand; nothing is; a mind is asked to read it first; it has no summary, and nobody to write one."""
+"""Its first and last parts are at hand; nothing is; it is to be read first; nothing can be made that would speak for it."""
 
 BECOMES: dict[str, Aged] = {"trim": "trimmed", "archive": "archived"}
 
@@ -40,7 +40,7 @@ async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
         return Skip(why)
     said = await transcripts.whole(db, episode)
     if lacks := _lacks(episode, said, kit):
-        return _first(episode, event, lacks, kit)
+        return _first(episode, event, lacks, said, kit)
     becomes = BECOMES[event.stage]
     most = kit.settings.episode_trimmed_characters
     evidence = await ageing.shorten(db, episode, said, becomes, most=most, by=event)
@@ -67,28 +67,30 @@ def _days(event: EpisodeAged, kit: Kit) -> int:
 
 def _lacks(episode: Episode, said: Transcript, kit: Kit) -> str | None:
     """What is to be made before less of the transcript is at hand, if anything."""
-    if episode.settled_by is None or not (episode.summary or "").strip():
+    if episode.settled_by is None:
         return "it has no summary"
-    if len((episode.summary or "").strip()) < SUMMARY_CHARACTERS:
+    if reading.is_short(episode):
         return f"its summary has fewer than {SUMMARY_CHARACTERS} characters"
-    is_read = episode.model is not None or not settling.has_writer(kit) or not Said(transcript.of(said)).is_voiced
+    is_read = episode.model is not None or not settling.has_writer(kit) or not _is_voiced(said)
     return None if is_read else f"no mind has read it, and {_model(kit)} can"
 
 
-def _first(episode: Episode, event: EpisodeAged, lacks: str, kit: Kit) -> Done:
+def _first(episode: Episode, event: EpisodeAged, lacks: str, said: Transcript, kit: Kit) -> Done:
     """Have it read; its time comes again."""
     evidence = {"model": _model(kit)}
-    if not settling.has_writer(kit):
-        return Done("left", about=episode.episode_id, reason=f"{lacks}, and no mind that writes is set", evidence=evidence)
+    can_be_made = _is_voiced(said) and (settling.has_writer(kit) or episode.settled_by is not None)
+    if not can_be_made or said.characters < SUMMARY_CHARACTERS:
+        return Done("left", about=episode.episode_id, reason=f"{lacks}, and there is nothing to make it of", evidence=evidence)
+    of = (event.agent_id, str(episode.episode_id), "before_ageing", _model(kit), episode.recorded_by)
     asked = EpisodeUnsettled.following(
-        event,
-        event_id=derived(
-            EpisodeUnsettled.stream, event.agent_id, str(episode.episode_id), "before_ageing", _model(kit), episode.recorded_by
-        ),
-        episode_id=episode.episode_id,
-        why="before_ageing",
+        event, event_id=derived(EpisodeUnsettled.stream, *of), episode_id=episode.episode_id, why="before_ageing"
     )
     return Done("asked", about=episode.episode_id, reason=lacks, evidence=evidence, publishes=(asked,))
+
+
+def _is_voiced(said: Transcript) -> bool:
+    """Whether anybody said anything that a summary can be made of."""
+    return Said(transcript.of(said)).is_voiced
 
 
 def _reason(episode: Episode, event: EpisodeAged) -> str:

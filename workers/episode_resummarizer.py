@@ -1,7 +1,7 @@
 """Episode resummarizer: an episode that was settled without a mind is read by one, once there is one.
 
     episode_unsettled ─┬─ no mind has read it ─▶ title, summary and facts by a mind; a summary that came with it stays
-                       ├─ before it ages, a summary that says too little ─▶ written anew, whoever wrote it
+                       ├─ before it ages, a summary that says too little ─▶ written anew, whoever wrote it, by a mind or without one
                        ├─ a mind has read it ──▶ skipped
                        ├─ no mind is set here ─▶ it waits for a process that has one
                        └─ no answer ───────────▶ it waits, with the summary it has

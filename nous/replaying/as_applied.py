@@ -5,6 +5,7 @@ receipts ─▶ schedule ─┬─ think ─▶ kept until it is written
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from events import CATALOGUE, MalformedEvent, decode
 from nous import clock, people
@@ -73,22 +74,28 @@ class AsApplied:
         self.thoughts |= {numbers[id(job[0])]: job for job in jobs}
 
     async def _write(self, steps: Sequence[Step], bodies: Bodies) -> None:
-        worker = steps[0].worker
         with clock.held(steps[0].recorded_at):
-            for step in steps:
-                if self._is_taken(step):
-                    await self._take_over(step)
-                elif worker == OPERATOR:
-                    await self._decide(step, bodies)
-            worked = [step for step in steps if worker != OPERATOR and not self._is_taken(step)]
-            if worker in self.working.lives:
-                await self._work(worker, worked, bodies)
-            elif worked:
-                self.tally.failed.append(f"{worker}: there is no such worker any more, and {len(worked)} of its decisions are left out")
-            await self.working.work_next()
+            for is_taken, run in groupby(steps, key=lambda step: step.seq in self.taken):
+                some = list(run)
+                await (self._take_all_over(some) if is_taken else self._write_anew(some, bodies))
 
-    def _is_taken(self, step: Step) -> bool:
-        return step.outcome in BY_PEOPLE or step.seq in self.taken
+    async def _take_all_over(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            await self._take_over(step)
+
+    async def _write_anew(self, steps: Sequence[Step], bodies: Bodies) -> None:
+        worker = steps[0].worker
+        for step in steps:
+            if step.outcome in BY_PEOPLE:
+                await self._take_over(step)
+            elif worker == OPERATOR:
+                await self._decide(step, bodies)
+        worked = [step for step in steps if worker != OPERATOR and step.outcome not in BY_PEOPLE]
+        if worker in self.working.lives:
+            await self._work(worker, worked, bodies)
+        elif worked:
+            self.tally.failed.append(f"{worker}: there is no such worker any more, and {len(worked)} of its decisions are left out")
+        await self.working.work_next()
 
     async def _work(self, worker: str, steps: Sequence[Step], bodies: Bodies) -> None:
         if unthought := [step for step in steps if step.seq not in self.thoughts]:

@@ -304,11 +304,10 @@ async def test_an_episode_that_no_mind_has_read_is_read_first_and_then_aged(
     assert await ager.outcomes() == ["asked", "trimmed"]
 
 
-@pytest.mark.parametrize("writer", ["producer", "mind"])
-async def test_a_summary_that_says_too_little_is_written_anew_first(
-    kit: Kit, ager: Bench, resummarizer: Bench, redis: Redis, writer: str
+async def test_a_short_summary_that_came_with_it_is_written_anew_by_the_mind_first(
+    kit: Kit, ager: Bench, resummarizer: Bench, redis: Redis
 ) -> None:
-    row = await spoken(kit, summary="About the harbour.", written_by=writer)
+    row = await spoken(kit, summary="About the harbour.", written_by="producer")
     await ager.work(aged(row, "trim"))
     (receipt,) = await ager.receipts()
     assert (receipt.outcome, receipt.reason) == ("asked", "its summary has fewer than 50 characters")
@@ -319,20 +318,33 @@ async def test_a_summary_that_says_too_little_is_written_anew_first(
     assert (await get(kit, row)).aged == "trimmed"
 
 
-async def test_without_a_mind_what_was_cut_out_is_all_there_will_be_and_counts_as_read(kit: Kit, redis: Redis, bench) -> None:
-    alone = Bench(replace_kit(bench("episode_ager").life, replace(kit, mind=OfflineMind())), kit, redis)
+@pytest.mark.parametrize("has_mind", [True, False], ids=["with a mind", "without one"])
+async def test_a_summary_that_nobody_makes_longer_is_told_with_sentences_of_what_was_said(
+    kit: Kit, bench: Callable[[str], Bench], mind: WritingMind, redis: Redis, has_mind: bool
+) -> None:
+    mind.fields["summary"] = "The harbour."
+    ager, resummarizer = bench("episode_ager"), bench("episode_resummarizer")
+    if not has_mind:
+        ager.life.kit = resummarizer.life.kit = replace(kit, mind=OfflineMind())
+    row = await spoken(kit, summary="The harbour.", written_by="mind" if has_mind else "producer", model="scripted" if has_mind else None)
+    await ager.work(aged(row, "trim"))
+    await resummarizer.work(*await _published(redis, "episode_unsettled"))
+    now = await get(kit, row)
+    assert (now.summary or "").startswith("The harbour. ")
+    assert len(now.summary or "") > 200
+    await ager.work(aged(row, "trim", at=after(31)))
+    assert await ager.outcomes() == ["asked", "trimmed"]
+
+
+async def test_without_a_mind_what_was_cut_out_is_all_there_will_be_and_counts_as_read(kit: Kit, ager: Bench, redis: Redis) -> None:
+    ager.life.kit = replace(kit, mind=OfflineMind())
     extracted = await spoken(kit, model=None, written_by="extract", summary="Cut out. " * 20)
-    short = await spoken(kit, model=None, written_by="extract", summary="Too short.")
-    await alone.work(aged(extracted, "trim"), aged(short, "trim"))
-    assert await alone.outcomes() == ["trimmed", "left"]
+    tiny = await spoken(kit, talk=[("user", "Hello there.")], model=None, written_by="extract", summary="Hello there.")
+    await ager.work(aged(extracted, "trim"), aged(tiny, "trim"))
+    assert await ager.outcomes() == ["trimmed", "left"]
     assert await redis.xlen("episode_unsettled") == 0
     assert await planned(kit, after(31)) == []
-    assert await planned(kit, after(61)) == [("trim", str(short.episode_id))]
-
-
-def replace_kit(life, kit: Kit):
-    life.kit = kit
-    return life
+    assert await planned(kit, after(61)) == [("trim", str(tiny.episode_id))]
 
 
 async def test_what_only_tools_said_has_no_facts_to_be_taken(kit: Kit, ager: Bench) -> None:

@@ -141,13 +141,14 @@ async def _told(found: Found, event: Event, scribe: Scribe) -> Told | Open | Non
         return None
     if not Said(found.said).is_voiced:
         return None if isinstance(event, EpisodeUnsettled) else _as_given(episode)
-    if episode.written_by != "producer" or (_is_of_age(event) and is_short(episode)):
+    if episode.written_by != "producer" or (model and _is_of_age(event) and is_short(episode)):
         episode = _as_it_came(episode, found.said)
     if model is None:
-        return _cut_out(episode, found.said)
-    return await read(
-        episode, found.said, ask=_asking(scribe, episode), model=model, part_characters=scribe.kit.settings.summary_part_characters
-    )
+        told: Told | Open = _cut_out(episode, found.said)
+    else:
+        ask, part = _asking(scribe, episode), scribe.kit.settings.summary_part_characters
+        told = await read(episode, found.said, ask=ask, model=model, part_characters=part)
+    return _lengthened(told, found) if _is_of_age(event) and isinstance(told, Told) else told
 
 
 def _asking(scribe: Scribe, episode: Episode) -> "Ask":
@@ -160,8 +161,9 @@ def _asking(scribe: Scribe, episode: Episode) -> "Ask":
 def _is_open(episode: Episode, event: Event, model: str | None) -> bool:
     """Whether this event may settle it; a second time only a mind may, where none has read it."""
     if isinstance(event, EpisodeUnsettled):
-        is_unread = episode.model is None or (_is_of_age(event) and is_short(episode))
-        return episode.active and is_unread and model is not None
+        if _is_of_age(event) and is_short(episode):
+            return episode.active
+        return episode.active and episode.model is None and model is not None
     return episode.active and episode.settled_by is None
 
 
@@ -169,9 +171,17 @@ def _is_of_age(event: Event) -> bool:
     return isinstance(event, EpisodeUnsettled) and event.why == "before_ageing"
 
 
-def is_short(episode: Episode) -> bool:
+def is_short(episode: Episode | Told) -> bool:
     """Whether its summary says too little to speak for what was said."""
     return len((episode.summary or "").strip()) < SUMMARY_CHARACTERS
+
+
+def _lengthened(told: Told, found: Found) -> Told:
+    """With what it said before, and sentences of what was said, where the summary says too little without."""
+    said = [(found.episode.summary if found.episode else None) or "", told.summary, extract.extracted(found.said)[1]]
+    whole = " ".join(dict.fromkeys(one.strip() for one in said if one.strip()))
+    by: Writer = "mind" if told.model else "extract"
+    return replace(told, summary=whole[:MAX_CONTENT_CHARACTERS], written_by=by) if is_short(told) else told
 
 
 def _as_it_came(episode: Episode, said: Sequence[Utterance]) -> Episode:
