@@ -57,7 +57,7 @@ def interval(share: float, of: int) -> tuple[float, float]:
         return 0.0, 1.0
     middle = (share + Z * Z / (2 * of)) / (1 + Z * Z / of)
     half = Z / (1 + Z * Z / of) * math.sqrt(share * (1 - share) / of + Z * Z / (4 * of * of))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    return max(round(middle - half, 9), 0.0), min(round(middle + half, 9), 1.0)
 
 
 def area(higher: Sequence[float], lower: Sequence[float]) -> float:
