@@ -21,9 +21,10 @@ def print_story(console: Console, story: Story) -> None:
         for one in said:
             console.print(screen.said(f"{name}: {one}"))
     for old in story.old_notes:
-        console.print(screen.said(f"\nIts notes before they were put together on {screen.moment(old.put_at)} UTC{_undone(old)}:", "bold"))
+        console.print()
+        console.print(screen.said(f"Its notes before they were put together on {screen.moment(old.put_at)} UTC{_undone(old)}:", "bold"))
         for note in old.notes:
-            console.print(screen.said(f"  {note}", "dim"))
+            console.print(screen.said(f"was noted: {note}", "dim"))
     telling.print_moments(console, story.moments)
 
 
