@@ -73,9 +73,12 @@ Key = tuple[str, UUID]
 
 _COLD = "agent_id, episode_id, packed, characters, put_away_at"
 _PUT_TURNS = text(
-    f"INSERT INTO heart.turns ({', '.join(_TURN)}, served) SELECT {', '.join(f'q.{name}' for name in _TURN)}, q.served"
-    f" FROM {many.these('heart.turns')}"
-    " ON CONFLICT (agent_id, session_key, position) DO UPDATE SET content = excluded.content, served = excluded.served"
+    many.inserting("heart.turns", _TURN) + " ON CONFLICT (agent_id, session_key, position) DO UPDATE SET content = excluded.content"
+)
+_SERVE = text(
+    "UPDATE heart.turns t SET served = CAST(q.served AS jsonb)"
+    " FROM unnest(CAST(:keys AS uuid[]), CAST(:positions AS integer[]), CAST(:served AS text[])) AS q(key, position, served)"
+    " WHERE t.agent_id = :agent AND t.session_key = q.key AND t.position = q.position"
 )
 
 
@@ -126,9 +129,18 @@ async def keep_at_hand(db: Erase, episode: Episode, said: Transcript) -> None:
 
 async def put_turns(db: Write, turns: Sequence[Turn], served: Mapping[int, str]) -> None:
     """Write turns down as they are, each with what it was told."""
-    if turns:
-        rows = [{**vars(one), "served": json.loads(served[one.position]) if one.position in served else None} for one in turns]
-        await db.execute(_PUT_TURNS, many.packed(rows))
+    if not turns:
+        return
+    await db.execute(_PUT_TURNS, many.packed(map(vars, turns)))
+    told = [one for one in turns if one.position in served]
+    values = {
+        "agent": turns[0].agent_id,
+        "keys": [one.session_key for one in told],
+        "positions": [one.position for one in told],
+        "served": [served[one.position] for one in told],
+    }
+    if told:
+        await db.execute(_SERVE, values)
 
 
 # ── away ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
