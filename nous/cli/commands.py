@@ -498,7 +498,7 @@ def trial(
     b: Annotated[str, typer.Option("--b", metavar="PROMPT", help="What would take its place, named in the same way.")] = "exclusion",
     is_json: Json = False,
 ) -> None:
-    """Try two prompts for facts on the same transcripts, and say whether one may take the other's place.
+    """Try two prompts on the same transcripts: which is to be shipped.
 
     Both are put to the mind that is set; positive is the question that is in use, exclusion a list of what not to extract. A JSON object
     a line, of which all but the transcript may be absent:
