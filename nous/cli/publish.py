@@ -42,6 +42,7 @@ BY_COMMAND = {
     "censor_added": "nous censor add",
     "censor_relaxed": "nous censor relax",
     "episode_restored": "nous episode restore",
+    "episode_thawed": "nous episode thaw",
     "fact_forgotten": "nous fact forget",
     "fact_pinned": "nous fact pin",
     "fact_reinstated": "nous fact restore",
