@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DATA   ?= $(NOUS_EVAL_DATA)
 
-.PHONY: demo up test browser check lint bench chaos eval lock clean
+.PHONY: demo up test browser check lint bench chaos eval peers lock clean
 
 demo: $(READY)
 	$(BIN)/nous demo
@@ -43,6 +43,16 @@ chaos: $(READY)
 
 eval: $(READY)
 	$(BIN)/python -m tests.evals $(if $(DATA),--data $(DATA))
+
+# Other memory systems beside this one, each in an environment of its own that nothing else uses; DATA as for eval.
+peers: $(READY) bench/peers/.venv/.ready bench/peers/older/.venv/.ready
+	$(BIN)/python -m bench.peers $(if $(DATA),--data $(DATA))
+
+%/.venv/.ready: %/requirements.txt
+	@echo "installing what is measured beside this system into $(@D), about a minute"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --requirement $<
+	@touch $@
 
 # The locks hold for every platform and name no host; `make lock` after changing a dependency. One is what runs, the other adds
 # what tests, measures and builds it.
