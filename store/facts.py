@@ -135,10 +135,10 @@ async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
 
 
 async def demoted(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
-    """Those of these facts that upkeep demoted, archived ones among them."""
+    """Those of these facts that upkeep demoted and that are active."""
     if not keys:
         return {}
-    rows = await db.execute(text(f"{_BY_KEY.text} WHERE f.demoted_at IS NOT NULL"), many.apart(keys, "agents", "ids"))
+    rows = await db.execute(text(f"{_BY_KEY.text} WHERE f.demoted_at IS NOT NULL AND f.active"), many.apart(keys, "agents", "ids"))
     return {(row.agent_id, row.fact_id): _fact(row) for row in rows}
 
 
