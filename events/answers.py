@@ -148,7 +148,7 @@ class Kept(Answer):
 
 
 class Expanded(Answer):
-    """All that stands behind a memory, line by line, and the same for a model, in the fence."""
+    """All that stands behind a memory, line by line, and the same for a model, in the fence; of what is long a page."""
 
     kind: str
     id: UUID
@@ -156,6 +156,7 @@ class Expanded(Answer):
     lines: tuple[str, ...]
     part: str | None
     text: str
+    next_line: int | None = None
 
 
 class Explained(Answer):

@@ -143,9 +143,12 @@ class Client:
         """A memory with every field. Raises Refused and Unanswered."""
         return await self._get(Kept, f"/v1/memories/{_in_path(memory_id)}")
 
-    async def expand(self, memory_id: UUID | str, question: str = "") -> Expanded:
-        """All that stands behind a memory, and what of it bears on a question. Raises Refused and Unanswered."""
-        return await self._get(Expanded, f"/v1/memories/{_in_path(memory_id)}/expand", question=question)
+    async def expand(self, memory_id: UUID | str, question: str = "", *, from_line: int = 1) -> Expanded:
+        """All that stands behind a memory, and what of it bears on a question; what is very long goes on from its `next_line`.
+
+        Raises Refused and Unanswered.
+        """
+        return await self._get(Expanded, f"/v1/memories/{_in_path(memory_id)}/expand", question=question, from_line=str(from_line))
 
     async def explain(self, memory_id: UUID | str) -> Explained:
         """How a memory came to be so. Raises Refused and Unanswered."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from events.wire import mended
 from nous import clock
+from nous.aside import aside
 from nous.errors import UserMistake
 from nous.fence import without_recalled
 from nous.settings import Settings
@@ -65,16 +66,14 @@ async def read(tools: Tools, agent: str, question: str, conversation: Sequence[s
     question = _checked(question)
     as_of = None if wish.as_of is None else reported.moment(wish.as_of)
     now = as_of or clock.now()
-    signals = intent.signals(question, frame=wish.frame, otherwise=wish.otherwise)
-    plan = _planned(tools, agent, question, now, signals, wish)
-    own = shortened(without_recalled(question)).strip()
-    said = repeated.statements([mended(turn) for turn in conversation], window=plan.window) if plan.leaves_out_what_was_said else []
+    length = len(question) + sum(map(len, conversation))
+    signals, plan, own, found_by, said = await aside(length, _understood, tools, agent, question, conversation, now, wish)
     vectors, doubt = await _vectors(tools, [own, *said]) if plan.queries and own else (None, "")
     return Asked(
         agent=agent,
         question=question,
         own=own,
-        terms=terms(own),
+        terms=found_by,
         signals=signals,
         plan=plan,
         now=now,
@@ -84,6 +83,17 @@ async def read(tools: Tools, agent: str, question: str, conversation: Sequence[s
         vector=vectors[0] if vectors else None,
         doubt=doubt,
     )
+
+
+def _understood(
+    tools: Tools, agent: str, question: str, conversation: Sequence[str], now: datetime, wish: Wish
+) -> tuple[Signals, Plan, str, Sequence[str], list[str]]:
+    """What it is after, its plan, the question without what was recalled into it and its terms, and what was just said."""
+    signals = intent.signals(question, frame=wish.frame, otherwise=wish.otherwise)
+    plan = _planned(tools, agent, question, now, signals, wish)
+    own = shortened(without_recalled(question)).strip()
+    said = repeated.statements([mended(turn) for turn in conversation], window=plan.window) if plan.leaves_out_what_was_said else []
+    return signals, plan, own, terms(own), said
 
 
 def _least_relevance(tools: Tools, plan: Plan, signals: Signals) -> float:

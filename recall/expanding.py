@@ -1,6 +1,7 @@
 """The full record of one memory, when an agent asks for more than its line (the third of the spec's three tiers, 003).
 
-    id ─▶ the agent's own memory of that id ─▶ all it says, inside the fence; of a long one first what is to the point of the question
+    id ─▶ the agent's own memory of that id ─▶ how long each of its lines is ─▶ those of the page that is asked for ─▶ inside the fence
+                                                └─ on its first page what of a long one is to the point of the question
 
 A fact is known by any id it was ever published under. One that is no longer true says so, and what is true instead; so does what
 was said in an episode (outdated.py). What was forgotten, what is another agent's and what never was are the same from here: no such memory.
@@ -12,27 +13,39 @@ from datetime import datetime
 from uuid import UUID
 
 from nous import fence
+from nous.aside import aside
 from nous.errors import UserMistake
 from nous.fence import without_recalled
 from store import decisions, episodes, facts, mentions, passages, procedures, sessions
 from store import outdated as kept_outdated
 from store.database import Read
+from store.episodes import Episode
 from store.facts import Fact
 from store.outdated import Outdated
 from store.search import KINDS, Kind
+from store.sessions import Turn
 
-from . import outdated, parts, reported
+from . import outdated, paging, parts, reported, tokens
 from .assembling import harmless
+from .paging import Page, Window
 from .parts import Detail
+from .plans import MOST_TOKENS
 from .tools import Tools
 from .vectors import tried
 
 AGED = {"trimmed": "it is old, and its first and last parts are at hand", "archived": "it is old, and what was said is not at hand"}
 
 
+class MemoryMissing(UserMistake):
+    """The agent has no memory of that id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A memory in full. `lines` are what it says, `part` what of it bears on the question, `text` both inside the fence."""
+    """A memory in full, or a page of it: pieces `first` to `last` of `of`. `lines` are what it says, `part` what of it bears on the
+
+    question, `text` both inside the fence.
+    """
 
     kind: Kind
     memory_id: UUID
@@ -40,6 +53,9 @@ class Expanded:
     lines: tuple[str, ...]
     part: str
     text: str
+    first: int = 1
+    last: int = 1
+    of: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +64,27 @@ class _Record:
     at: datetime
     lines: tuple[str, ...]
     detail: Detail | None = None
+    episode: Episode | None = None
+    turns: tuple[tuple[int, int], ...] = ()
+    """Behind the lines, of an episode: the position and the length of each utterance that is not read yet."""
+
     episode_id: UUID | None = None
 
 
-async def expand(tools: Tools, agent: str, kind: Kind | None, memory_id: UUID, question: str | None = None) -> Expanded:
-    """All of a memory; `kind` None finds it whatever it is. Raises UserMistake when the agent has none of that id, Outage and Contended."""
+async def expand(
+    tools: Tools,
+    agent: str,
+    kind: Kind | None,
+    memory_id: UUID,
+    question: str | None = None,
+    *,
+    first: int = 1,
+    most_tokens: int = MOST_TOKENS,
+) -> Expanded:
+    """A memory, from its piece `first` on as much of it as so many tokens hold; `kind` None finds it whatever it is.
+
+    Raises MemoryMissing when the agent has none of that id, UserMistake when it has no such piece, Outage and Contended.
+    """
     reported.require_ids(agent, "any")
     wanted: Sequence[Kind] = KINDS if kind is None else (kind,)
     async with tools.database.read([agent]) as db:
@@ -60,29 +92,67 @@ async def expand(tools: Tools, agent: str, kind: Kind | None, memory_id: UUID, q
             if record := await _record(db, agent, one, memory_id):
                 break
         else:
-            raise UserMistake(
+            raise MemoryMissing(
                 f"agent {agent!r} has no {kind or 'memory'} {memory_id}; the ids are those that recall told, or an event named"
             )
-        gone = await _gone(db, agent, record)
-    part = outdated.marked(await _part(tools, agent, record, question), gone) if question and record.detail else ""
-    lines = tuple(harmless(outdated.marked(line, gone)) for line in record.lines)
-    shown = [f"[{one} {record.memory_id}]", *([f"to the point: {harmless(part)}"] if part else []), *lines]
-    return Expanded(one, record.memory_id, record.at, lines, part, fence.recalled(shown))
+        window = paging.window(_lengths(record), first=first, most_tokens=most_tokens)
+        lines = await _lines(db, agent, record, window)
+        detail = await _detail(db, agent, record) if question and first == 1 else None
+        gone = await _gone(db, agent, record, lines)
+    part = await _part(tools, agent, record, detail, question) if question and detail else ""
+    head = [f"[{one} {record.memory_id}]", *([f"to the point: {harmless(part)}"] if part else [])]
+    margin = tools.settings.recall_token_margin
+    room = most_tokens - tokens.counted(fence.recalled(head), margin=margin)
+    page = await aside(sum(map(len, lines)), _told, lines, gone, window, room, margin)
+    text = fence.recalled([*head, *page.lines])
+    return Expanded(one, record.memory_id, record.at, page.lines, part, text, first, page.last, window.of)
 
 
-async def _gone(db: Read, agent: str, record: _Record) -> list[Outdated]:
-    """What it says of what was said in an episode, and is no longer so."""
+def _lengths(record: _Record) -> list[int]:
+    return [*map(len, record.lines), *(length for _, length in record.turns)]
+
+
+async def _lines(db: Read, agent: str, record: _Record, window: Window) -> list[str]:
+    """The lines of the window; no others are read."""
+    known = len(record.lines)
+    there = list(record.lines[window.begin : window.end])
+    positions = [at for at, _ in record.turns[max(window.begin - known, 0) : max(window.end - known, 0)]]
+    if not positions or not record.episode or not record.episode.session_key:
+        return there
+    said = {one.position: one for one in await sessions.turns_at(db, agent, record.episode.session_key, positions)}
+    return [*there, *(_spoken(said[at]) if at in said else "" for at in positions)]
+
+
+def _spoken(turn: Turn) -> str:
+    words = without_recalled(turn.content)
+    return f"{turn.speaker}: {words}" if words.strip() else ""
+
+
+def _told(lines: Sequence[str], gone: Sequence[Outdated], window: Window, room: int, margin: float) -> Page:
+    """The lines as they are told, as many as there is room for."""
+    shown = [harmless(outdated.marked(line, gone)) for line in lines]
+    return paging.fill(window, shown, most_tokens=room, margin=margin)
+
+
+async def _gone(db: Read, agent: str, record: _Record, lines: Sequence[str]) -> list[Outdated]:
+    """What these lines say of what was said in an episode, and is no longer so."""
     if not record.episode_id:
         return []
     learned = await kept_outdated.of_episodes(db, agent, [record.episode_id])
-    return [*learned, *await kept_outdated.in_text(db, agent, "\n".join(record.lines))]
+    return [*learned, *await kept_outdated.in_text(db, agent, "\n".join(lines))]
 
 
-async def _part(tools: Tools, agent: str, record: _Record, question: str) -> str:
-    if record.detail is None:
-        return ""
+async def _detail(db: Read, agent: str, record: _Record) -> Detail | None:
+    """What stands behind it, to look for what is to the point in."""
+    return await parts.of_episode(db, agent, record.episode) if record.episode else record.detail
+
+
+async def _part(tools: Tools, agent: str, record: _Record, detail: Detail, question: str) -> str:
+    """What of it bears on the question, with a mark before what is no longer so."""
     vectors, _ = await tried(tools.vectors, [question], within_s=tools.settings.recall_patience_s)
-    return await parts.part(tools, agent, record.detail, question, vectors[0] if vectors else None)
+    part = await parts.part(tools, agent, detail, question, vectors[0] if vectors else None)
+    async with tools.database.read([agent]) as db:
+        return outdated.marked(part, await _gone(db, agent, record, [part]))
 
 
 async def _record(db: Read, agent: str, kind: Kind, memory_id: UUID) -> _Record | None:
@@ -180,9 +250,7 @@ async def _episode(db: Read, agent: str, memory_id: UUID) -> _Record | None:
     found = await episodes.get(db, agent, memory_id)
     if found is None:
         return None
-    said = [("said", line) for line in (found.detail or "").splitlines()]
-    if not found.detail and found.session_key:
-        said = [(turn.speaker, turn.content) for turn in await sessions.turns(db, agent, found.session_key)]
+    turns = await sessions.lengths(db, agent, found.session_key) if not found.detail and found.session_key else []
     return _Record(
         found.episode_id,
         found.started_at,
@@ -195,10 +263,11 @@ async def _episode(db: Read, agent: str, memory_id: UUID) -> _Record | None:
             ("ended", found.ended_at),
             ("put aside", found.put_aside),
             ("transcript", AGED[found.aged] if found.aged else None),
-            *((speaker, without_recalled(words)) for speaker, words in said),
+            *(("said", without_recalled(line)) for line in (found.detail or "").splitlines()),
         ),
-        await parts.of_episode(db, agent, found),
-        found.episode_id,
+        episode=found,
+        turns=tuple(turns),
+        episode_id=found.episode_id,
     )
 
 

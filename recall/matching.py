@@ -11,21 +11,19 @@ each line at most, whatever somebody wrote into it: 50 patterns in a turn of 1,0
 looked at in a thread. The whole turn is looked at, the fence too: nobody gets past a censor by writing one.
 """
 
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from nous import text
+from nous.aside import aside
 from store.censors import Censor
 
 from .hearing import FREE
 
 SHOWN_CHARACTERS = 500  # of what matched
 ANYTHING = "*"
-AT_ONCE_CHARACTERS = 10_000
-"""A turn, or patterns together, of more are looked at in a thread, and everybody else is served meanwhile."""
 
 LINE, BEGINS, ENDS = "\ue000", "\ue001", "\ue002"
 _SIGNS = dict.fromkeys(map(ord, (LINE, BEGINS, ENDS)), "")
@@ -55,9 +53,7 @@ def matches(censors: Iterable[Censor], turn: str) -> list[Match]:
 
 async def matches_of(censors: Sequence[Censor], turn: str) -> list[Match]:
     """`matches`, in a thread where it takes long."""
-    if len(turn) + sum(len(one.trigger_pattern) for one in censors) <= AT_ONCE_CHARACTERS:
-        return matches(censors, turn)
-    return await asyncio.to_thread(matches, censors, turn)
+    return await aside(len(turn) + sum(len(one.trigger_pattern) for one in censors), matches, censors, turn)
 
 
 def is_match(pattern: str, turn: str) -> bool:

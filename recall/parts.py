@@ -21,6 +21,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from nous import clock
+from nous.aside import aside
 from nous.errors import NousError
 from nous.fence import without_recalled
 from nous.terms import terms
@@ -95,8 +96,12 @@ async def of_episode(db: Read, agent: str, episode: Episode) -> Detail:
     if not said and episode.session_key:
         turns = await sessions.turns(db, agent, episode.session_key)
         said = [f"{turn.speaker}: {without_recalled(turn.content)}" for turn in turns]
-    split = tuple(sentence for line in said for sentence in sentences(line))
+    split = await aside(sum(map(len, said)), _sentences_of, said)
     return Detail("episode", episode.episode_id, f"{episode.recorded_at.isoformat()} {len(split)}", split)
+
+
+def _sentences_of(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sentence for line in lines for sentence in sentences(line))
 
 
 def of_procedure(procedure: Procedure) -> Detail:
@@ -139,8 +144,7 @@ async def part(tools: Tools, agent: str, detail: Detail, question: str, vector: 
 
 async def _by_similarity(tools: Tools, detail: Detail, question: str, vector: Vector | None) -> list[str]:
     """The sentences most like the question, as many as there is room for, in their order."""
-    wanted = set(terms(question))
-    shared = [jaccard(wanted, set(terms(said))) for said in detail.parts]
+    shared = await aside(sum(map(len, detail.parts)), _shared, detail.parts, question)
     by_words = sorted(range(len(shared)), key=lambda at: (-shared[at], at))[:COMPARED]
     scores = {at: shared[at] for at in by_words if shared[at] > 0}
     if vector is not None and by_words:
@@ -149,6 +153,12 @@ async def _by_similarity(tools: Tools, detail: Detail, question: str, vector: Ve
             cosines = np.stack(near) @ vector
             scores = {at: float(cosine) + shared[at] for at, cosine in zip(by_words, cosines, strict=True)}
     return [detail.parts[at] for at in sorted(_within(detail.parts, sorted(scores, key=lambda at: (-scores[at], at))))]
+
+
+def _shared(parts: Sequence[str], question: str) -> list[float]:
+    """How much of its terms each shares with the question."""
+    wanted = set(terms(question))
+    return [jaccard(wanted, set(terms(said))) for said in parts]
 
 
 def _within(parts: Sequence[str], order: Sequence[int]) -> list[int]:

@@ -160,6 +160,30 @@ async def turns(db: Read, agent: str, session_key: UUID, *, last: int | None = N
     return [Turn(**row._mapping) for row in rows]
 
 
+async def lengths(db: Read, agent: str, session_key: UUID) -> list[tuple[int, int]]:
+    """The position of each utterance of a session, and how many characters it has, in order."""
+    rows = await db.execute(
+        text(
+            "SELECT position, length(content) AS characters FROM heart.turns WHERE agent_id = :agent AND session_key = :key"
+            " ORDER BY position"
+        ),
+        {"agent": agent, "key": session_key},
+    )
+    return [(row.position, row.characters) for row in rows]
+
+
+async def turns_at(db: Read, agent: str, session_key: UUID, positions: Sequence[int]) -> list[Turn]:
+    """What was said in a session at these positions, in order."""
+    rows = await db.execute(
+        text(
+            f"SELECT {', '.join(_TURN)} FROM heart.turns WHERE agent_id = :agent AND session_key = :key"
+            " AND position = ANY(CAST(:positions AS integer[])) ORDER BY position"
+        ),
+        {"agent": agent, "key": session_key, "positions": list(positions)},
+    )
+    return [Turn(**row._mapping) for row in rows]
+
+
 async def first_said(db: Read, agent: str, session_key: UUID, *, speaker: str) -> str | None:
     """What this speaker said first in a session; None when they said nothing."""
     rows = await db.execute(

@@ -8,7 +8,7 @@ Told again under the same turn id, nothing is kept or counted twice. The events 
 running worker where this process was stopped before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -17,13 +17,14 @@ from pydantic import Field
 
 from events import Event, ReferencedMemory
 from nous import clock, ids
+from nous.aside import aside
 from recall import plans, reported, sessions, using
 from recall.remembering import Remembered, remember
 from recall.repeated import UTTERANCES_OF_A_TURN
 from store import outbox, served
 from store import sessions as kept
 from store.outbox import Letter
-from store.served import Serving
+from store.served import Line, Serving
 from store.sessions import Session
 
 from . import paths, shapes, telling
@@ -143,7 +144,7 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
             raise Problem(404, f"no turn of that id was begun in that session, so nothing was kept; {BEGINS}")
         serving = await served.get(db, agent, session_id, turn)
         lines = await served.lines(db, agent, serving.memories) if serving else {}
-    comparison = using.compared(serving, lines, how.assistant, cited=how.cited) if serving else using.Comparison()
+    comparison, unknown = await aside(len(how.assistant) + sum(map(len, how.cited)), _compared, serving, lines, how)
     letters = [outbox.letter(one) for one in telling.referenced(agent, serving.recall_id, comparison)] if serving else []
     session = await sessions.end_turn(
         service.recall, agent, session_id, how.assistant, used=how.tools, at=how.at, turn_id=turn, letters=letters
@@ -155,7 +156,17 @@ async def result(session_id: SessionId, turn: TurnId, how: Result, agent: Agent,
         turn_count=session.turn_count,
         episode_id=session.episode_id,
         referenced=tuple(Reference.of(one) for one in comparison.drawn_on),
-        unknown_citations=using.not_understood(serving.memories if serving else (), how.assistant, cited=how.cited),
+        unknown_citations=unknown,
+    )
+
+
+def _compared(serving: Serving | None, lines: Mapping[tuple[str, UUID], Line], how: Result) -> tuple[using.Comparison, tuple[str, ...]]:
+    """What the answer drew on, and what it cites that its turn was not told."""
+    if serving is None:
+        return using.Comparison(), using.not_understood((), how.assistant, cited=how.cited)
+    return (
+        using.compared(serving, lines, how.assistant, cited=how.cited),
+        using.not_understood(serving.memories, how.assistant, cited=how.cited),
     )
 
 

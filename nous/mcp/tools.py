@@ -24,6 +24,7 @@ from nous.api.shapes import Asking, Budget, Context, Frame, Taken, When
 from nous.errors import UserMistake
 from nous.stories import kinds
 from nous.stories.memory_meant import memory_meant
+from recall.expanding import MemoryMissing
 from recall.plans import MOST_TOKENS
 from recall.remembering import NoRoom
 from recall.remembering import expand as full_record
@@ -123,12 +124,13 @@ async def expand(service: Service, agent: str, wanted: Part) -> str:
     in pages: the last line says how to get the rest.
     """
     one = await _meant(service, agent, wanted.id)
+    most = pages.room(wanted.budget or pages.TOKENS, margin=service.settings.recall_token_margin)
     try:
-        found = await full_record(service.recall, agent, None, one, wanted.question or None)
-    except UserMistake:
+        return pages.said(
+            await full_record(service.recall, agent, None, one, wanted.question or None, first=wanted.from_line, most_tokens=most)
+        )
+    except MemoryMissing:
         raise await _nothing_behind(service, agent, one) from None
-    most, margin = wanted.budget or pages.TOKENS, service.settings.recall_token_margin
-    return pages.page(found, first=wanted.from_line, most=most, margin=margin)
 
 
 async def record_decision(service: Service, agent: str, chosen: Decision) -> str:

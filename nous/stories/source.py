@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import accumulate
 from uuid import UUID
 
+from nous.aside import aside
 from nous.text import fold_case, form
 from providers.mind import Utterance
 from store import episodes, sessions, transcripts
@@ -87,7 +88,8 @@ async def words(db: Read, episode: Episode) -> Sequence[Utterance]:
 async def _words(db: Read, episode: Episode | None) -> tuple[str | None, Sequence[Utterance]]:
     if episode is None:
         return None, ()
-    said = transcript.of(await transcripts.whole(db, episode))
+    whole = await transcripts.whole(db, episode)
+    said = await aside(whole.characters, transcript.of, whole)
     session = await sessions.get(db, episode.agent_id, episode.session_key) if episode.session_key else None
     return session.session_id if session else None, said
 
