@@ -133,7 +133,8 @@ def print_episode(console: Console, episode: Episode) -> None:
     counts = [
         screen.plural(count, noun) for count, noun in ((episode.turn_count, "turn"), (episode.tool_count, "tool")) if count is not None
     ]
-    facets = [episode.agent_id, episode.state, f"{screen.moment(episode.started_at)}{until}", *counts]
+    state = f"{episode.state}, {episode.aged}" if episode.aged else episode.state
+    facets = [episode.agent_id, state, f"{screen.moment(episode.started_at)}{until}", *counts]
     console.print(screen.said(" · ".join([*facets, *([episode.outcome] if episode.outcome else [])]), "dim"))
     console.print(Text(str(episode.episode_id), style="dim"))
     if episode.summary:
