@@ -42,7 +42,7 @@ async def run(settings: Settings, files: Sequence[str], *, a: str, b: str, is_js
 
 
 async def _tried(settings: Settings, mind: Mind, both: Both, found: Sequence[Conversation]) -> Trial:
-    """The embedder is open before anything is paid for."""
+    """The embedder is open before anything is paid for, and the store for the probes there."""
     async with _embedder(settings) as embedder:
         with _progress(trial.steps(found)) as advance:
             return await trial.tried(found, both, mind, embedder, settings, advance=advance)

@@ -18,6 +18,7 @@ from nous import clock
 from nous.errors import UserMistake
 from nous.text import is_blank
 from nous.trialling.reading import AGENT, Conversation, Probe
+from recall.asking import LONGEST_CHARACTERS
 from workers.episodes import transcript
 
 from . import screen
@@ -28,7 +29,7 @@ class Asked(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    question: str
+    question: str = Field(max_length=LONGEST_CHARACTERS)
     answers: list[str] = Field(min_length=1)
 
     @field_validator("question", "answers")

@@ -61,24 +61,23 @@ Both = tuple[list[Placed], list[Placed]]
 """The probes of one conversation by a and by b."""
 
 
-async def probed(pairs: Sequence[Pair], settings: Settings, embedder: Embedder, *, advance: Callable[[], None]) -> list[Both]:
-    """The probes of each of these conversations, in their order; `advance` is called at each question. The embedder must be open.
+async def probed(pairs: Sequence[Pair], kit: Kit, *, advance: Callable[[], None]) -> list[Both]:
+    """The probes of each of these conversations, in their order, on an empty store; `advance` is called at each question.
 
-    Raises Misconfigured when no store can be made here, and Outage when the embedder is away.
+    Raises Outage when the embedder is away.
     """
-    quiet = settings.model_copy(update={"recall_plans": {}, "recall_patience_s": PATIENCE_S, "recall_mind": False})
+    tools = Tools(kit.database, kit.embedder, kit.settings)
     found: list[list[list[Placed]]] = []
-    async with _store(quiet, embedder) as kit:
-        tools = Tools(kit.database, embedder, quiet)
-        for side, readings in (("a", [one for one, _ in pairs]), ("b", [one for _, one in pairs])):
-            await _learn(readings, kit, side)
-            found.append([await _placed(one.conversation, tools, side, advance) for one in readings])
+    for side, readings in (("a", [one for one, _ in pairs]), ("b", [one for _, one in pairs])):
+        await _learn(readings, kit, side)
+        found.append([await _placed(one.conversation, tools, side, advance) for one in readings])
     return list(zip(*found, strict=True))
 
 
 @asynccontextmanager
-async def _store(settings: Settings, embedder: Embedder) -> AsyncIterator[Kit]:
-    """A store in a folder of its own, gone after the block."""
+async def store(settings: Settings, embedder: Embedder) -> AsyncIterator[Kit]:
+    """A store in a folder of its own, gone after the block. Raises Misconfigured when none can be made here."""
+    settings = settings.model_copy(update={"recall_plans": {}, "recall_patience_s": PATIENCE_S, "recall_mind": False})
     with tempfile.TemporaryDirectory(prefix="nous-trial-") as folder, embedded.running(Path(folder) / "home", durable=False) as stack:
         await migrate(stack.database_url, embedder=embedder.name, dimension=embedder.dimension)
         database = Database(stack.database_url, pool=1)

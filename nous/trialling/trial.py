@@ -4,7 +4,8 @@ conversations ─▶ each asked about twice, each question once ─▶ what only
                                                            ─▶ measures, each with its interval ─▶ the verdict
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from nous.junk import KINDS
@@ -13,6 +14,7 @@ from providers.embedder import Embedder
 from providers.mind import Mind
 from workers.episodes.question import Criterion
 from workers.runtime.asking import all_through
+from workers.runtime.worker import Kit
 
 from . import counting, paired, probing, reading, verdict
 from .counting import Counted
@@ -51,13 +53,14 @@ async def tried(
     Raises the mind's own error when nothing at all was answered because it is away, Misconfigured when no store can be made for probes.
     """
     voiced = [one for one in found if one.is_voiced]
-    readings = await _read(voiced, criteria, mind, settings, advance)
-    both = reading.paired(readings, criteria)
-    _require_an_answer(readings)
-    pairs = [(one, other) for one, other in both if one.told and other.told]
+    async with _store(voiced, settings, embedder) as kit:
+        readings = await _read(voiced, criteria, mind, settings, advance)
+        _require_an_answer(readings)
+        both = reading.paired(readings, criteria)
+        pairs = [(one, other) for one, other in both if one.told and other.told]
+        placed = await probing.probed(pairs, kit, advance=lambda: advance(1)) if kit else []
     counted = await counting.counted([one for pair in pairs for one in pair], embedder)
     counts = list(zip(counted[::2], counted[1::2], strict=True))
-    placed = await _probed(pairs, settings, embedder, advance)
     measures = (*_answered(both), *_counted(counts), *_placed(placed), *_costs(counts))
     return Trial(
         model=mind.model("writing"),
@@ -81,6 +84,16 @@ def steps(found: Sequence[Conversation]) -> int:
     return sum(2 + 2 * len(one.probes) for one in found if one.is_voiced)
 
 
+@asynccontextmanager
+async def _store(voiced: Sequence[Conversation], settings: Settings, embedder: Embedder) -> AsyncIterator[Kit | None]:
+    """The store for the probes, there before anything is paid for; without a probe none is made."""
+    if not any(one.probes for one in voiced):
+        yield None
+        return
+    async with probing.store(settings, embedder) as kit:
+        yield kit
+
+
 async def _read(
     voiced: Sequence[Conversation], criteria: Both, mind: Mind, settings: Settings, advance: Callable[[int], None]
 ) -> list[Reading]:
@@ -97,13 +110,6 @@ def _require_an_answer(readings: Sequence[Reading]) -> None:
     away = [one.away for one in readings if one.away]
     if away and all(one.told is None for one in readings):
         raise away[0]
-
-
-async def _probed(pairs: Sequence[Pair], settings: Settings, embedder: Embedder, advance: Callable[[int], None]) -> list[probing.Both]:
-    """Without a probe no store is made."""
-    if not any(one.conversation.probes for one, _ in pairs):
-        return []
-    return await probing.probed(pairs, settings, embedder, advance=lambda: advance(1))
 
 
 # ── what is measured ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nous.embedded import programs
 from nous.trialling import criteria, exclusion
 from providers import claude
 from tests.model_server import Body, ModelServer, failing, remembering
@@ -291,6 +292,16 @@ async def test_the_same_answers_give_the_same_figures_and_no_live_store_is_neede
     for told in (once, again):
         told["measures"] = [one for one in told["measures"] if one["measure"] != "milliseconds"]
     assert once == again
+
+
+async def test_where_no_store_can_be_made_for_the_probes_nothing_is_paid_for(
+    nous: Nous, server: ModelServer, talks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "POSTGRES_MAJOR", "1")
+    shown = await nous("trial", talks)
+    assert shown.exit_code not in (0, 1)
+    assert "brought no Postgres 1 or Valkey for this platform" in shown.stderr
+    assert server.asked == []
 
 
 async def test_what_only_one_prompt_got_an_answer_to_is_in_neither_store(nous: Nous, server: ModelServer, talks: str, own: str) -> None:
