@@ -1,7 +1,7 @@
 """Events over HTTP: a batch taken in, each event reported by itself; and what became of one.
 
-    POST /v1/events ──▶ each read as a worker would read it ─┬─ an event of this agent's ─▶ published in one round trip ─▶ taken
-                                                             └─ anything else ────────────▶ rejected, and why
+    POST /v1/events ──▶ each read by itself, as a worker would read it ─┬─ an event of this agent's ─▶ published in one round trip ─▶ taken
+                                                                        └─ anything else, whatever it is ▶ rejected, and why
     GET /v1/events/{id}?wait=5 ──▶ what each worker made of it, once all of them are through, or after so long
 
 "Taken" is said after Redis has it, and what Redis has taken is told even to a client that left meanwhile. An event sent again under its id
@@ -18,19 +18,20 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Path, Query, Request
-from pydantic import Field
+from pydantic import Field, ValidationError, WithJsonSchema
 from starlette.responses import Response
 
 import workers
 from events import CATALOGUE, FROM_AGENTS, MalformedEvent, Prepared, derived, is_new_each_time, prepare
-from events.wire import is_storable
+from events.wire import is_storable, mended
 from nous import clock, ids
+from nous.aside import aside
 from store import archive, outbox, receipts, retries
 from store.database import Read
 from store.outbox import Letter
 
 from . import paths
-from .problems import nothing, problem
+from .problems import nothing, problem, told
 from .service import Service
 from .shapes import Given, Taken
 from .who import Agent, TheService
@@ -40,6 +41,7 @@ router = APIRouter(tags=["events"])
 MOST_EVENTS = 1_000
 MOST_WAIT_S = 30.0
 LOOK_S, LOOK_CAP_S = 0.05, 0.5
+USUAL_CHARACTERS = 1_000  # of an event
 
 
 class Sent(Taken):
@@ -52,7 +54,8 @@ class Sent(Taken):
 class Batch(Taken):
     """Events, in order."""
 
-    events: tuple[Sent, ...] = Field(max_length=MOST_EVENTS)
+    events: tuple[Annotated[Any, WithJsonSchema(Sent.model_json_schema())], ...] = Field(max_length=MOST_EVENTS)
+    """Each is read by itself, so that one that is none costs itself only."""
 
 
 class Reported(Given):
@@ -120,14 +123,22 @@ async def take(
 
 async def taken(batch: Batch, agent: str, service: Service, *, key: str | None = None) -> Reports:
     """Publish what does of a batch of this agent's, and say of each event how it fared. Raises Outage."""
-    made = [_prepared(one, agent, _key(key, agent, at)) for at, one in enumerate(batch.events)]
+    made = await aside(len(batch.events) * USUAL_CHARACTERS, _all_prepared, batch.events, agent, key)
     fit = [one for one in made if isinstance(one, Prepared)]
     await _published(service, agent, fit)
     return Reports(taken=len(fit), rejected=len(made) - len(fit), events=tuple(_report(at, one) for at, one in enumerate(made)))
 
 
-def _prepared(sent: Sent, agent: str, key: str | None) -> Prepared | str:
+def _all_prepared(sent: Sequence[object], agent: str, key: str | None) -> list[Prepared | str]:
+    return [_prepared(one, agent, _key(key, agent, at)) for at, one in enumerate(sent)]
+
+
+def _prepared(one: object, agent: str, key: str | None) -> Prepared | str:
     """The event as it is published, or why it cannot be."""
+    try:
+        sent = Sent.model_validate(one)
+    except ValidationError as error:
+        return mended(told(error))
     kind = CATALOGUE.get(sent.event)
     if kind is None or sent.event not in FROM_AGENTS:
         return f"agents do not publish {sent.event!r}; they publish {', '.join(sorted(FROM_AGENTS))}"

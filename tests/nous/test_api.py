@@ -84,6 +84,31 @@ async def test_a_batch_of_which_nothing_does_is_422_and_says_so_of_each(api: Api
     assert (await api.post("/v1/events", {"events": []}, 202))["events"] == []
 
 
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"event": "x" * 101, "data": {}}, "event: String should have at most 100 characters"),
+        ({"event": "fact_\ud800", "data": {}}, "event: "),
+        ({"event": "fact_learned", "data": "Maria likes rum"}, "data: Input should be a valid dictionary"),
+        ({"event": "fact_learned"}, "data: Field required"),
+        ({"data": {"content": "Maria likes rum"}}, "event: Field required"),
+        ({"event": "fact_learned", "data": {"content": "Maria likes rum"}, "\ud800": 1}, "Input should be a valid string"),
+        ({"event": "fact_learned", "data": {"content": "Maria likes rum"}, "at": 1}, "at: Extra inputs are not permitted"),
+        (None, "Input should be"),
+        ([], "Input should be"),
+        ("fact_learned", "Input should be"),
+    ],
+)
+async def test_whatever_stands_in_a_batch_costs_itself_only(api: Api, redis: Redis, wrong: object, why: str) -> None:
+    good = {"event": "fact_learned", "data": {"content": "Maria likes tea"}}
+    written = json.dumps({"events": [good, wrong, good]})
+    answer = await api.mine.post("/v1/events", content=written, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 202, answer.text
+    assert [one["status"] for one in answer.json()["events"]] == ["taken", "rejected", "taken"]
+    assert why in answer.json()["events"][1]["reason"]
+    assert len(await published(redis, "fact_learned")) == 2
+
+
 async def test_whoever_calls_it_as_a_function_is_told_how_each_event_fared_whether_or_not_any_was_taken(api: Api) -> None:
     for event, status in (("nothing", "rejected"), ("fact_learned", "taken")):
         batch = routes.Batch(events=(routes.Sent(event=event, data={"content": "Maria likes tea"}),))
