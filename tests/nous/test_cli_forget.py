@@ -62,6 +62,16 @@ async def test_what_a_forgotten_fact_had_retired_stays_retired_whatever_is_settl
     assert await contents(nous) == [LATER]
 
 
+@pytest.mark.usefixtures("working")
+async def test_why_a_fact_was_pinned_is_forgotten_with_it(nous: Nous, database: Database) -> None:
+    oslo = await learned(nous, HOME, 1)
+    assert (await nous("fact", "pin", oslo, "--because", f"we rely on it: {HOME}")).exit_code == 0
+    assert (await nous("wait")).exit_code == 0
+    done = await forgotten_(nous, oslo)
+    assert (done["is_whole"], done["same_words"]) == (True, [])
+    assert await stored(database, "SELECT pinned_at FROM heart.facts") == [None]
+
+
 EPISODE = "11111111-1111-1111-1111-111111111111"
 CLOSED = ("publish", "episode_closed", f"episode_id={EPISODE}", f"agent_id={AGENT}", f"transcript={TALK}")
 

@@ -6,13 +6,13 @@ import asyncpg
 import pytest
 
 from nous.text import content_hash
-from store import agents, archive, facts, forgetting, forgotten, leftovers, lineage, mentions, receipts, relations
+from store import agents, archive, facts, forgetting, forgotten, leftovers, lineage, mentions, old_notes, procedures, receipts, relations
 from store.archive import Archived
 from store.database import Database, Write
 from store.facts import Fact
 from store.forgotten import Arrival, Tombstone
 from store.relations import Relation
-from tests.factories import NOON, a_fact, a_mention, a_receipt, a_relation
+from tests.factories import NOON, a_fact, a_mention, a_procedure, a_receipt, a_relation
 from tests.store.conftest import run
 
 SAID = "Maria keeps the spare key under the third flowerpot."
@@ -56,6 +56,32 @@ async def test_what_is_forgotten_is_listed_nowhere_and_matched_by_nothing_and_it
         assert said.event_id == fact.stored_by
         assert await facts.forgotten(db, [fact.key]) == {fact.key}
         assert await forgotten.events(db, "listed", "fact_learned", [fact.stored_by]) == {fact.stored_by}
+
+
+@pytest.mark.parametrize(
+    "kept_up", [{"pinned_at": NOON}, {"demoted_at": NOON, "demoted_to": 0.5}, {"archived_at": NOON, "active": False, "reinstated_at": NOON}]
+)
+async def test_what_was_pinned_demoted_or_archived_is_forgotten_like_any_other_and_never_comes_back(
+    database: Database, kept_up: dict[str, object]
+) -> None:
+    fact = await stored(database, "kept-up", content=SAID, **kept_up)
+    await erased(database, fact)
+    async with database.read(["kept-up"]) as db:
+        (row,) = (await facts.by_key(db, [fact.key])).values()
+        assert (row.active, row.is_so, row.pinned_at, row.demoted_to, row.archived_at, row.reinstated_at) == (False, False, *[None] * 4)
+        assert await facts.listed(db, agent="kept-up", inactive=True, limit=None, pinned=True) == []
+
+
+async def test_old_notes_go_with_their_agent_and_are_told_where_a_forgotten_fact_stands_in_them(database: Database) -> None:
+    one = a_procedure(agent_id="noted")
+    async with database.write(["noted"]) as db:
+        await procedures.put(db, [one])
+        await old_notes.put(db, [old_notes.OldNotes("noted", one.procedure_id, "piled", (SAID,), ("Look.",), (), None, NOON)])
+    async with database.overview() as overview:
+        (found,) = (await leftovers.search(overview, [SAID], agent="noted")).found
+    assert (found.table, found.columns, found.ids["procedure_id"]) == ("heart.old_notes", ("notes",), str(one.procedure_id))
+    async with database.erase(["noted", forgotten.agent_key("noted")]) as db:
+        assert (await agents.erase(db, "noted", by="the decision", now=NOON))["heart.old_notes"] == 1
 
 
 async def test_what_a_forgotten_text_contradicted_is_still_contradicted_under_a_key_that_no_text_has(database: Database) -> None:
