@@ -187,9 +187,10 @@ SUMMARY_CHARACTERS = 50
 """The shortest summary that can speak for a transcript (spec 003)."""
 
 _OLD = (
-    "e.active AND e.ended_at IS NOT NULL AND (e.session_key IS NOT NULL OR e.detail IS NOT NULL)"
-    " AND (e.aged IS NULL AND e.started_at <= greatest(CAST(:trim AS timestamptz), :archive)"
-    "  OR e.aged = 'trimmed' AND e.started_at <= :archive)"
+    "e.active AND e.ended_at IS NOT NULL AND e.aged IS DISTINCT FROM 'archived'"
+    " AND e.started_at <= greatest(CAST(:trim AS timestamptz), :archive)"
+    " AND (e.session_key IS NOT NULL OR e.detail IS NOT NULL)"
+    " AND (e.aged IS NULL OR e.started_at <= :archive)"
     " AND (e.whole_until IS NULL OR e.whole_until <= :now)"
     " AND NOT EXISTS (SELECT FROM heart.sessions s WHERE s.agent_id = e.agent_id AND s.session_key = e.session_key AND s.ended_at IS NULL)"
     f" AND (e.settled_by IS NOT NULL AND e.model IS NOT NULL AND char_length(e.summary) >= {SUMMARY_CHARACTERS}"

@@ -87,8 +87,11 @@ async def keep(db: Write, agent: str, episode: UUID, made: Sequence[Worded]) -> 
         )
 
 
-async def remake(db: Erase, agent: str, episode: UUID, made: Sequence[Worded]) -> None:
-    """Let these be the passages of an episode: one that says what it said keeps its vector and its use, any other goes with them."""
+async def remake(db: Erase, agent: str, episode: UUID, made: Sequence[Worded]) -> int:
+    """Let these be the passages of an episode: one that says what it said keeps its vector and its use, any other goes with them.
+
+    Gives how many said something before.
+    """
     rows = await db.execute(
         text("SELECT passage_id, content FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"),
         {"agent": agent, "episode": episode},
@@ -100,6 +103,7 @@ async def remake(db: Erase, agent: str, episode: UUID, made: Sequence[Worded]) -
     if new:
         await db.execute(_PUT, many.packed([{**vars(one.passage), **one.words} for one in new]))
         await unembedded.add(db, "passage", {(agent, one.passage.passage_id): one.passage.content for one in new})
+    return sum(map(bool, before.values()))
 
 
 async def by_key(db: Read, keys: Collection[Key]) -> Mapping[Key, Passage]:

@@ -101,9 +101,9 @@ async def at_hand(db: Read, episode: Episode) -> Transcript:
     return Transcript(episode.detail, turns, {fields["position"]: served for fields, served in found if served is not None})
 
 
-async def whole(db: Read, episode: Episode) -> Transcript:
-    """All that was said, as far as it is kept anywhere."""
-    there = await at_hand(db, episode)
+async def whole(db: Read, episode: Episode, there: Transcript | None = None) -> Transcript:
+    """All that was said, as far as it is kept anywhere; `there` is what is at hand, if that is known."""
+    there = await at_hand(db, episode) if there is None else there
     kept = await cold(db, episode.agent_id, episode.episode_id) if episode.aged else None
     if kept is None:
         return there
@@ -115,15 +115,14 @@ async def whole(db: Read, episode: Episode) -> Transcript:
     return replace(away, turns=(*away.turns, *later), served={**away.served, **served})
 
 
-async def keep_at_hand(db: Erase, episode: Episode, said: Transcript) -> None:
-    """Let these be the turns of an episode that are at hand; the text that came is on its row (`episodes.put`)."""
-    if episode.session_key is None:
-        return
-    await db.execute(
-        text("DELETE FROM heart.turns WHERE agent_id = :agent AND session_key = :key AND position <> ALL(CAST(:positions AS integer[]))"),
-        {"agent": episode.agent_id, "key": episode.session_key, "positions": [one.position for one in said.turns]},
-    )
-    before = {one.position: one for one in (await at_hand(db, episode)).turns}
+async def keep_at_hand(db: Erase, episode: Episode, said: Transcript, *, there: Transcript) -> None:
+    """Let these be the turns of an episode that are at hand, where `there` were; the text that came is on its row (`episodes.put`)."""
+    before = {one.position: one for one in there.turns}
+    if gone := sorted(before.keys() - {one.position for one in said.turns}):
+        await db.execute(
+            text("DELETE FROM heart.turns WHERE agent_id = :agent AND session_key = :key AND position = ANY(CAST(:gone AS integer[]))"),
+            {"agent": episode.agent_id, "key": episode.session_key, "gone": gone},
+        )
     await put_turns(db, [one for one in said.turns if before.get(one.position) != one], said.served)
 
 

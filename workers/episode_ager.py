@@ -38,12 +38,13 @@ async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
         return Skip(f"agent {event.agent_id!r} has no episode {event.episode_id}")
     if why := await _why_not(db, episode, event, kit):
         return Skip(why)
-    said = await transcripts.whole(db, episode)
+    there = await transcripts.at_hand(db, episode)
+    said = await transcripts.whole(db, episode, there)
     if lacks := _lacks(episode, said, kit):
         return _first(episode, event, lacks, said, kit)
     becomes = BECOMES[event.stage]
     most = kit.settings.episode_trimmed_characters
-    evidence = await ageing.shorten(db, episode, said, becomes, most=most, by=event)
+    evidence = await ageing.shorten(db, episode, said, becomes, there=there, most=most, by=event)
     return Done(becomes, about=episode.episode_id, reason=_reason(episode, event), evidence={"model": _model(kit), **evidence})
 
 

@@ -50,11 +50,11 @@ async def test_a_transcript_comes_back_as_it_was_to_the_byte(database: Database,
         assert kept == transcripts.Cold(A, row.episode_id, said, said.characters, size, NOON)
         assert said.bytes > size
         async with erasing(db) as erase:
-            await transcripts.keep_at_hand(erase, row, Transcript())
+            await transcripts.keep_at_hand(erase, row, Transcript(), there=said)
         assert (await transcripts.at_hand(db, row)) == Transcript()
         assert await transcripts.whole(db, replace(row, aged="archived")) == said
         async with erasing(db) as erase:
-            await transcripts.keep_at_hand(erase, row, said)
+            await transcripts.keep_at_hand(erase, row, said, there=Transcript())
             await transcripts.let_go(erase, A, row.episode_id)
         assert await transcripts.cold(db, A, row.episode_id) is None
     assert await the_turns(database) == before
@@ -66,7 +66,7 @@ async def test_some_of_it_at_hand_is_that_and_the_other_conversation_is_as_it_wa
         said = await transcripts.at_hand(db, row)
         some = replace(said, turns=(replace(said.turns[0], content="cut"), said.turns[-1]))
         async with erasing(db) as erase:
-            await transcripts.keep_at_hand(erase, row, some)
+            await transcripts.keep_at_hand(erase, row, some, there=said)
         assert (await transcripts.at_hand(db, row)).turns == some.turns
         assert await sessions.next_position(db, A, row.session_key or an_id()) == len(HARD) + 1
     others = [one for one in await the_turns(database) if str(row.session_key) not in one]
@@ -88,7 +88,7 @@ async def test_what_was_put_away_first_keeps_its_time_when_more_is_added(databas
 
 async def test_only_for_the_block_may_a_worker_erase_and_only_what_its_transaction_is_for(database: Database, row: Episode) -> None:
     async with database.write([A]) as db, erasing(db) as erase:
-        await transcripts.keep_at_hand(erase, row, Transcript())
+        await transcripts.keep_at_hand(erase, row, Transcript(), there=await transcripts.at_hand(db, row))
     left = await the_turns(database)
     assert not any(str(row.session_key) in one for one in left)
     assert left

@@ -23,20 +23,21 @@ from . import excerpt, transcript
 from . import passages as cutting
 
 
-async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, most: int, by: Event) -> dict[str, Any]:
-    """Let less of what was `said` in an episode be at hand: `most` characters, or nothing. Gives what that came to, as evidence."""
-    there = await transcripts.at_hand(db, episode)
-    before = await _size(db, episode, there)
+async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, there: Transcript, most: int, by: Event) -> dict[str, Any]:
+    """Let less of what was `said` in an episode be at hand, `most` characters or nothing, where `there` was.
+
+    Gives what that came to, as evidence.
+    """
     kept = Transcript() if aged == "archived" else excerpt.of(said, most=most, resting=await _resting(db, episode))
     away = None
     if kept != said:
         size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=by.occurred_at)
         away = {"characters": said.characters, "bytes": said.bytes, "compressed": size}
     after = replace(episode, aged=aged, detail=kept.detail, recorded_at=clock.now(), recorded_by=by.event_id)
-    await _keep(db, after, kept)
+    passages_before, passages_after = await _keep(db, after, kept, there)
     return {
-        "before": {"aged": episode.aged, **before},
-        "after": {"aged": aged, **await _size(db, after, kept)},
+        "before": {"aged": episode.aged, **_size(there, passages_before)},
+        "after": {"aged": aged, **_size(kept, passages_after)},
         **({"put_away": away} if away else {}),
     }
 
@@ -54,28 +55,26 @@ async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]
             f"of episode {episode.episode_id} nothing is put away: it was so short that all of it is at hand, or it was let go of;"
             f" {command()} explain episode {episode.episode_id} says which"
         )
-    before = await _size(db, episode, await transcripts.at_hand(db, episode))
-    said = await transcripts.whole(db, episode)
+    there = await transcripts.at_hand(db, episode)
+    said = await transcripts.whole(db, episode, there)
     after = replace(episode, aged=None, whole_until=told.until, detail=said.detail, recorded_at=clock.now(), recorded_by=told.event_id)
-    if episode.aged:
-        await _keep(db, after, said)
-        async with erasing(db) as erase:
-            await transcripts.let_go(erase, episode.agent_id, episode.episode_id)
-    else:
-        await episodes.put(db, after)
+    passages_before, passages_after = await _keep(db, after, said, there)
+    async with erasing(db) as erase:
+        await transcripts.let_go(erase, episode.agent_id, episode.episode_id)
     return after, {
-        "before": {"aged": episode.aged, "whole_until": _moment(episode), **before},
-        "after": {"aged": None, "whole_until": _moment(after), **await _size(db, after, said)},
+        "before": {"aged": episode.aged, "whole_until": _moment(episode), **_size(there, passages_before)},
+        "after": {"aged": None, "whole_until": _moment(after), **_size(said, passages_after)},
     }
 
 
-async def _keep(db: Write, episode: Episode, said: Transcript) -> None:
-    """Let this be what is at hand of it."""
+async def _keep(db: Write, episode: Episode, said: Transcript, there: Transcript) -> tuple[int, int]:
+    """Let this be what is at hand of it, where `there` was; how many passages there were and are."""
     await episodes.put(db, episode)
-    made = cutting.cut(transcript.of(said), began=episode.started_at) if episode.settled_by else []
+    cut = cutting.cut(transcript.of(said), began=episode.started_at) if episode.settled_by else []
+    made = passages.worded(episode.agent_id, episode.episode_id, cut)
     async with erasing(db) as erase:
-        await transcripts.keep_at_hand(erase, episode, said)
-        await passages.remake(erase, episode.agent_id, episode.episode_id, passages.worded(episode.agent_id, episode.episode_id, made))
+        await transcripts.keep_at_hand(erase, episode, said, there=there)
+        return await passages.remake(erase, episode.agent_id, episode.episode_id, made), len(made)
 
 
 async def _resting(db: Write, episode: Episode) -> set[str]:
@@ -84,9 +83,8 @@ async def _resting(db: Write, episode: Episode) -> set[str]:
     return {said for one in heard for said in (one.quote, one.content) if said}
 
 
-async def _size(db: Write, episode: Episode, said: Transcript) -> dict[str, int]:
-    kept = await passages.of_episode(db, episode.agent_id, episode.episode_id)
-    return {"turns": len(said.turns), "characters": said.characters, "bytes": said.bytes, "passages": len(kept)}
+def _size(said: Transcript, passages: int) -> dict[str, int]:
+    return {"turns": len(said.turns), "characters": said.characters, "bytes": said.bytes, "passages": passages}
 
 
 def _moment(episode: Episode) -> str | None:

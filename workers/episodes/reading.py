@@ -114,7 +114,7 @@ async def _read(db: Read, event: Event, now: datetime) -> tuple[Episode | None, 
     if episode is None:
         return row, None, Transcript(), Transcript()
     at_hand = await transcripts.at_hand(db, episode)
-    return row, episode, await transcripts.whole(db, episode) if episode.aged else at_hand, at_hand
+    return row, episode, await transcripts.whole(db, episode, at_hand), at_hand
 
 
 async def _elsewhere(db: Read, found: Found, event: Event) -> Found:

@@ -24,7 +24,7 @@ def upgrade() -> None:
         " ADD CONSTRAINT ck_episodes_aged CHECK (aged IN ('trimmed', 'archived'))"
     )
     op.execute(
-        "CREATE INDEX ix_episodes_ageing ON heart.episodes (aged, started_at, agent_id)"
+        "CREATE INDEX ix_episodes_ageing ON heart.episodes (started_at, agent_id)"
         " WHERE active AND ended_at IS NOT NULL AND aged IS DISTINCT FROM 'archived'"
     )
     op.execute(
