@@ -23,7 +23,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
             " confirmation_count pinned_at demoted_at demoted_to archived_at"
         ),
     ),
-    "episode": ("episode_id", "title summary written_by outcome lessons_learned active put_aside started_at ended_at"),
+    "episode": ("episode_id", "title summary written_by outcome lessons_learned active put_aside started_at ended_at aged"),
     "censor": ("censor_id", "trigger_pattern severity escalation_threshold activation_count counted_from false_positive_count"),
     "decision": ("decision_id", "description outcome outcome_note noise decided_at"),
     "procedure": (
