@@ -299,19 +299,19 @@ async def test_a_session_for_one_agent_that_asks_for_another_gets_nothing(
 async def test_what_nearly_says_the_same_is_the_agent_s_own_true_now_and_none_of_those_it_is_like(
     database: Database, vectors_in: str
 ) -> None:
-    one, twin, past = (a_fact(agent_id="a", active=active, valid_to=None if active else NOON) for active in (True, True, False))
-    foreign = a_fact(agent_id="b")
-    async with database.write(["a", "b"]) as db:
+    one, twin, past = (a_fact(agent_id="near-a", active=active, valid_to=None if active else NOON) for active in (True, True, False))
+    foreign = a_fact(agent_id="near-b")
+    async with database.write(["near-a", "near-b"]) as db:
         await facts.insert(db, [one, twin, past, foreign])
         await vectors.insert(db, vectors_in, [(fact.agent_id, fact.fact_id, a_vector(1)) for fact in (one, twin, past, foreign)])
-        await vectors.mark(db, vectors_in, "a", current=[], past=[past.fact_id])
-    for agents in (["a"], ["a", "b"]):
+        await vectors.mark(db, vectors_in, "near-a", current=[], past=[past.fact_id])
+    for agents in (["near-a"], ["near-a", "near-b"]):
         async with database.read(agents) as db:
-            (near,) = await vectors.alike(db, vectors_in, "a", [one.fact_id], floor=0.9, limit=9)
+            (near,) = await vectors.alike(db, vectors_in, "near-a", [one.fact_id], floor=0.9, limit=9)
             assert (near.fact_id, near.similarity) == (twin.fact_id, pytest.approx(1, abs=1e-3))
-            assert await vectors.alike(db, vectors_in, "a", [one.fact_id], floor=1.1, limit=9) == []
-    async with database.read(["b"]) as db:
-        assert await vectors.alike(db, vectors_in, "a", [one.fact_id], floor=-1, limit=9) == []
+            assert await vectors.alike(db, vectors_in, "near-a", [one.fact_id], floor=1.1, limit=9) == []
+    async with database.read(["near-b"]) as db:
+        assert await vectors.alike(db, vectors_in, "near-a", [one.fact_id], floor=-1, limit=9) == []
 
 
 async def test_what_is_no_longer_so_of_another_agent_s_episode_is_nobody_else_s(populated: Database) -> None:
