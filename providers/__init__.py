@@ -20,7 +20,19 @@ from nous.settings import Settings
 from .embedder import Embedder, EmbeddingMalformed, EmbeddingRefused, Profile
 from .mind import Mind, MindAway, NoAnswer
 
-__all__ = ["Embedder", "EmbeddingMalformed", "EmbeddingRefused", "Mind", "MindAway", "NoAnswer", "Profile", "embedder", "mind", "unfitted", "writes"]
+__all__ = [
+    "Embedder",
+    "EmbeddingMalformed",
+    "EmbeddingRefused",
+    "Mind",
+    "MindAway",
+    "NoAnswer",
+    "Profile",
+    "embedder",
+    "mind",
+    "unfitted",
+    "writes",
+]
 
 
 def embedder(settings: Settings) -> Embedder:

@@ -80,6 +80,10 @@ async def restore(fact_id: MemoryId, why: Restore, agent: Agent, service: TheSer
         raise nothing("fact")
     if meant.row.merged_into:
         raise Problem(409, f"it was not retired: it is part of {fact.fact_id}")
+    if fact.superseded_by is None and (fact.demoted_at or fact.archived_at):
+        raise Problem(
+            409, f"no fact retired it: upkeep {'archived' if fact.archived_at else 'demoted'} it, and nous fact restore undoes that"
+        )
     if fact.superseded_by is None:
         raise Problem(409, "it is true now, so there is nothing to restore")
     told = FactRestored(

@@ -103,7 +103,7 @@ def _retired(meant: Meant) -> Fact:
         way = f"{place.command()} fact split {row.fact_id} --because '…' makes it a fact of its own"
         raise UserMistake(f"{row.fact_id} was not retired: it is part of {fact.fact_id}; {way}")
     if fact.superseded_by is None:
-        raise UserMistake(f"{fact.fact_id} is true now and counts in full, so there is nothing to restore")
+        raise UserMistake(f"{fact.fact_id} is true now, so there is nothing to restore")
     return fact
 
 

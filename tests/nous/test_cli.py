@@ -105,7 +105,7 @@ def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
         (["publish", FACT, "content=x"], "agent_id: field required"),
         (["publish", FACT, "content=x", "agent_id=a", "confidence=2"], "confidence: input should be less than or equal to 1, got '2'"),
         (["publish", FACT, "content=x", "content=y"], "content is given twice"),
-        (["work", "dedup"], f"the workers are archivist, {', '.join(list(workers.table())[:-1])} and supersession_rechecker"),
+        (["work", "dedup"], f"the workers are archivist, {', '.join(list(workers.table())[:-1])} and upkeep_planner"),
         (["explain", "fact", "zz"], "'zz' is not an id"),
         (["explain", "fact", "abc"], "too short to mean one id"),
         (["explain", "fact", "abcdef"], "no fact came of 'abcdef'"),

@@ -72,7 +72,7 @@ async def test_restore_undoes_what_upkeep_did_and_the_story_tells_all_of_it(nous
     assert f"no longer {became}" in shown
     assert "because: still in use" in shown
     nothing = await nous("fact", "restore", str(fact.fact_id), "--because", "again")
-    assert "is true now and counts in full, so there is nothing to restore" in nothing.output
+    assert "is true now, so there is nothing to restore" in nothing.output
 
 
 @pytest.mark.usefixtures("working")
