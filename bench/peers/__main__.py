@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.table import Table
 
 from nous import clock, log
-from tests.bench.beside import measured as beside
 from tests.bench.stand import Stand, standing
 
 from . import cases as pairs
@@ -99,8 +98,7 @@ async def _row(stand: Stand, name: str, said: Sequence[pairs.Case], writers: int
     rounds = pairs.rounds(said, writers)
     facts_said = sum(map(len, rounds))
     try:
-        with beside() as stretch:
-            outcome = await _outcome(stand, name, rounds, writers, address, folder)
+        outcome = await _outcome(stand, name, rounds, writers, address, folder)
     except (PeerFailed, TimeoutError) as error:
         failed = str(error) or "it was not done in time"
         return Row(system=name, version="", writers=writers, facts_said=facts_said, trouble=[], reached_for=[], failed=failed)
@@ -116,7 +114,7 @@ async def _row(stand: Stand, name: str, said: Sequence[pairs.Case], writers: int
         tally=outcome.tally,
         trouble=outcome.trouble,
         reached_for=outcome.reached_for,
-        others=stretch.others,
+        others=outcome.others,
     )
 
 
@@ -147,6 +145,7 @@ def _table(rows: Sequence[Row]) -> Table:
     speed = ("s per 1,000 facts", "processor s", "bytes a fact")
     asked = ("model calls a fact", "tokens a fact, in", "out", "texts embedded a fact", "errors")
     table = Table("system", "writers", *headings, *speed, *asked, box=None, header_style="bold")
+    table.columns[0].no_wrap = True
     for column in table.columns[1:]:
         column.justify = "right"
     for row in rows:

@@ -18,6 +18,7 @@ import psutil
 
 from providers.use_multilingual import PROFILE
 from tests.bench.beside import family_cpu_s
+from tests.bench.beside import measured as beside
 
 from .cases import Round
 from .served import KEY
@@ -37,12 +38,13 @@ class Outcome:
     """What a system made of all rounds. `told` is what it tells as true, by agent; `trouble` what it raised or logged as errors.
 
     `processor_s` is of everything that was run for it, the embedder and the answering server too: it hardly changes with what else the
-    machine does, as `seconds` does.
+    machine does, as `seconds` does. `others` is how many cores everybody else used meanwhile.
     """
 
     version: str
     seconds: float
     processor_s: float
+    others: float
     told: dict[str, list[str]]
     stored_bytes: int
     tally: dict[str, Any]
@@ -105,7 +107,8 @@ async def measured(peer: Peer, rounds: Sequence[Round], *, address: str, databas
             before = await _bytes(database_url, folder)
             httpx.get(f"{address}/tally")
             spent = family_cpu_s(psutil.Process())
-            seconds = _answered(process, "go", TOO_LONG_S, log.name)["seconds"]
+            with beside() as stretch:
+                seconds = _answered(process, "go", TOO_LONG_S, log.name)["seconds"]
             spent = family_cpu_s(psutil.Process()) - spent
             tally = httpx.get(f"{address}/tally").json()
             found = _answered(process, "tell", TOO_LONG_S, log.name)
@@ -117,6 +120,7 @@ async def measured(peer: Peer, rounds: Sequence[Round], *, address: str, databas
         version=ready["version"],
         seconds=seconds,
         processor_s=spent,
+        others=stretch.others,
         told=found["told"],
         stored_bytes=await _bytes(database_url, folder) - before,
         tally=tally,

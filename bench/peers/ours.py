@@ -7,7 +7,6 @@ little races; so two writers are measured again with processes that take one ent
 """
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -24,6 +23,7 @@ from providers import embedder
 from store import facts, retries
 from store.database import Database
 from tests.bench.beside import family_cpu_s
+from tests.bench.beside import measured as beside
 from tests.bench.consumers import START_S, WORK, consuming
 from tests.bench.stand import GROUP, LOOK_EVERY_S, Stand
 from workers.runtime import streams
@@ -55,18 +55,20 @@ async def measured(stand: Stand, rounds: Sequence[Round], *, address: str, page:
             await _at_rest(stand, database)
             before = await database_bytes(url)
             httpx.get(f"{address}/tally")
-            started, spent = time.perf_counter(), family_cpu_s(psutil.Process())
-            await asyncio.gather(*(_published(stand, [[one[writer]] for one in rounds]) for writer in range(writers)))
-            await _at_rest(stand, database)
-            seconds, spent = time.perf_counter() - started, family_cpu_s(psutil.Process()) - spent
+            spent = family_cpu_s(psutil.Process())
+            with beside() as stretch:
+                await asyncio.gather(*(_published(stand, [[one[writer]] for one in rounds]) for writer in range(writers)))
+                await _at_rest(stand, database)
+            spent = family_cpu_s(psutil.Process()) - spent
             tally = httpx.get(f"{address}/tally").json()
         told, parked = await _told(database), await _parked(stand)
     finally:
         await database.close()
     return Outcome(
         version="of this checkout",
-        seconds=seconds,
+        seconds=stretch.seconds,
         processor_s=spent,
+        others=stretch.others,
         told=told,
         stored_bytes=await database_bytes(url) - before,
         tally=tally,
