@@ -97,8 +97,8 @@ Any Redis client can publish. The stream is the event's name; the entry has one 
 A conversation that was reported turn by turn (`nous session`) needs no transcript; a censor must be there before it can fire:
 `nous censor add --id`.
 
-FastStream publishes the same events as they are, under its own field `__data__`. From Python, `pip wheel --no-deps -w dist ./events` makes a wheel with
-the models and `publish`, importable as `nous_memory_events`.
+FastStream publishes the same events as they are, under its own field `__data__`. From Python, `pip wheel --no-deps -w dist ./events`
+makes a wheel with the models and `publish`, importable as `nous_memory_events`.
 
 - What is not required may be left out or `null`. Fields that a consumer does not know are ignored, so producers can be upgraded first.
 - **Retries.** An event has one effect for each `event_id`. Without one, the id follows from what a retrying producer repeats: agent,
