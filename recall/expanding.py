@@ -31,7 +31,7 @@ from .paging import Page, Window
 from .parts import Detail
 from .plans import MOST_TOKENS
 from .tools import Tools
-from .vectors import tried
+from .vectors import one_allowance, tried
 
 AGED = {"trimmed": "it is old, and its first and last parts are at hand", "archived": "it is old, and what was said is not at hand"}
 
@@ -149,8 +149,9 @@ async def _detail(db: Read, agent: str, record: _Record) -> Detail | None:
 
 async def _part(tools: Tools, agent: str, record: _Record, detail: Detail, question: str) -> str:
     """What of it bears on the question, with a mark before what is no longer so."""
-    vectors, _ = await tried(tools.vectors, [question], within_s=tools.settings.recall_patience_s)
-    part = await parts.part(tools, agent, detail, question, vectors[0] if vectors else None)
+    with one_allowance(tools.settings.recall_patience_s):
+        vectors, _ = await tried(tools.vectors, [question], within_s=tools.settings.recall_patience_s)
+        part = await parts.part(tools, agent, detail, question, vectors[0] if vectors else None)
     async with tools.database.read([agent]) as db:
         return outdated.marked(part, await _gone(db, agent, record, [part]))
 

@@ -29,7 +29,6 @@ from .vectors import tried
 OPENING_CHARACTERS = 200  # of the user's first words: what duplicates are told by (spec 000, B2)
 DUPLICATE_WINDOW = timedelta(hours=48)  # before the session began (spec 000, B1)
 AT_ONCE = timedelta(minutes=1)  # of two that begin at once, the one that began later may be kept first
-EMBEDDER_PATIENCE_S = 10.0  # a conversation waits no longer for the look at duplicates
 
 log = structlog.get_logger()
 
@@ -130,7 +129,7 @@ async def _with_vector(tools: Tools, said: str) -> Beginning:
     words = _beginning(said)
     if is_blank(words):
         return Beginning(words)
-    vectors, reason = await tried(tools.vectors, [words], within_s=EMBEDDER_PATIENCE_S)
+    vectors, reason = await tried(tools.vectors, [words], within_s=tools.settings.recall_patience_s)
     if vectors is None:
         log.warning("episode.uncompared", embedder=tools.embedder.name, reason=reason, next="opened without a look at duplicates")
         return Beginning(words)

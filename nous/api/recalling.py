@@ -9,6 +9,7 @@ from pydantic import Field
 from events import MemoryKind
 from nous import ids
 from recall.remembering import remember
+from recall.vectors import one_allowance
 
 from . import shapes, telling
 from .shapes import Budget, Context, Frame, Taken, When, Words
@@ -35,18 +36,19 @@ class Question(Taken):
 @router.post("/v1/recall", response_model=Context)
 async def recall(asked: Question, agent: Agent, service: TheService) -> Context:
     """What is remembered that bears on a question. Each censor it meets is published as `censor_triggered`."""
-    remembered = await remember(
-        service.recall,
-        agent,
-        asked.question,
-        conversation=asked.conversation,
-        frame=asked.frame,
-        budget=asked.budget,
-        as_of=asked.as_of,
-        kinds=asked.kinds,
-        explain=asked.explain,
-        otherwise="question",
-    )
+    with one_allowance(service.settings.recall_patience_s):
+        remembered = await remember(
+            service.recall,
+            agent,
+            asked.question,
+            conversation=asked.conversation,
+            frame=asked.frame,
+            budget=asked.budget,
+            as_of=asked.as_of,
+            kinds=asked.kinds,
+            explain=asked.explain,
+            otherwise="question",
+        )
     recall_id = asked.recall_id or ids.new()
     await telling.publish(service, telling.recalled(agent, recall_id, remembered, is_past=asked.as_of is not None))
     return Context(**shapes.told(recall_id, remembered))

@@ -21,6 +21,7 @@ from nous.aside import aside
 from recall import plans, reported, sessions, using
 from recall.remembering import Remembered, remember
 from recall.repeated import UTTERANCES_OF_A_TURN
+from recall.vectors import one_allowance
 from store import outbox, served
 from store import sessions as kept
 from store.outbox import Letter
@@ -121,11 +122,12 @@ async def begin(session_id: SessionId, turn: Turn, agent: Agent, service: TheSer
     Each censor that applies is published as `censor_triggered`, and `is_blocked` says whether one stops the turn.
     """
     turn_id = turn.turn or str(ids.new())
-    session = await sessions.start_turn(service.recall, agent, session_id, turn.user, at=turn.at, turn_id=turn_id, frame=turn.frame)
-    before = await _conversation(service, session, turn_id)
-    remembered = await remember(
-        service.recall, agent, turn.user, conversation=before, frame=turn.frame, budget=turn.budget, explain=turn.explain
-    )
+    with one_allowance(service.settings.recall_patience_s):
+        session = await sessions.start_turn(service.recall, agent, session_id, turn.user, at=turn.at, turn_id=turn_id, frame=turn.frame)
+        before = await _conversation(service, session, turn_id)
+        remembered = await remember(
+            service.recall, agent, turn.user, conversation=before, frame=turn.frame, budget=turn.budget, explain=turn.explain
+        )
     recall_id = ids.derived("recall", agent, str(session.session_key), turn_id)
     events = telling.recalled(agent, recall_id, remembered, session_id=session_id, turn=turn_id)
     await telling.send(service, await _keep_served(service, session, turn_id, recall_id, remembered, events))

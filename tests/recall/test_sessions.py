@@ -288,8 +288,8 @@ async def test_12_a_conversation_does_not_wait_for_an_embedder_that_dawdles(
         return await asyncio.Event().wait()  # type: ignore[return-value]
 
     monkeypatch.setattr(embedder, "embed", embed)
-    monkeypatch.setattr(opening, "EMBEDDER_PATIENCE_S", 0.01)
-    assert (await talk.start("chat")).episode_id
+    hasty = replace(talk.tools, settings=talk.tools.settings.model_copy(update={"recall_patience_s": 0.01}))
+    assert (await replace(talk, tools=hasty).start("chat")).episode_id
 
 
 async def test_13_episodes_of_another_embedder_are_not_compared(talk: Talk, embedder: ScriptedEmbedder) -> None:
