@@ -92,9 +92,12 @@ _PATIENCE = text(
 class Database:
     """A pool of connections to one Nous database."""
 
-    def __init__(self, url: str, *, pool: int) -> None:
-        """`url` is postgresql://...; `pool` is the number of connections, with no overflow."""
-        self._engine = engine(url, pool=pool)
+    def __init__(self, url: str, *, pool: int, patience_s: float | None = None) -> None:
+        """`url` is postgresql://...; `pool` is the number of connections, with no overflow.
+
+        A server that falls silent, or has no connection left, is given up on after `patience_s`; as long as a worker waits if absent.
+        """
+        self._engine = engine(url, pool=pool, patience_s=patience_s)
         event.listen(self._engine.sync_engine, "connect", _bound_transactions)
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
 
@@ -211,17 +214,17 @@ async def erasing(db: Write) -> AsyncIterator[Erase]:
     await db.execute(_AS, {"role": "nous_worker"})
 
 
-def engine(url: str, *, pool: int) -> AsyncEngine:
-    """An engine on asyncpg whose connections know vectors and give up in bounded time."""
+def engine(url: str, *, pool: int, patience_s: float | None = None) -> AsyncEngine:
+    """An engine on asyncpg whose connections know vectors and give up in bounded time: `patience_s` if that is given."""
     made = create_async_engine(
         make_url(url).set(drivername="postgresql+asyncpg"),
         pool_size=pool,
         max_overflow=0,
-        pool_timeout=POOL_TIMEOUT_S,
+        pool_timeout=patience_s or POOL_TIMEOUT_S,
         pool_pre_ping=False,
         connect_args={
-            "timeout": CONNECT_TIMEOUT_S,
-            "command_timeout": COMMAND_TIMEOUT_S,
+            "timeout": min(CONNECT_TIMEOUT_S, patience_s or CONNECT_TIMEOUT_S),
+            "command_timeout": patience_s or COMMAND_TIMEOUT_S,
             "server_settings": {
                 "application_name": "nous",
                 "jit": "off",
@@ -264,7 +267,7 @@ def _lock_keys(agents: Collection[str]) -> list[int]:
 def named(error: Exception) -> Exception:
     """What a database error means for the work at hand: Outage (wait), Contended (again), Misconfigured, or itself."""
     if isinstance(error, PoolTimeout | OSError | asyncpg.InterfaceError | asyncpg.InternalClientError):
-        return Outage("Postgres", str(error) or f"no answer within {COMMAND_TIMEOUT_S:.0f} s")
+        return Outage("Postgres", str(error) or "no answer in time")
     state = _state(error)
     why = str(getattr(error, "orig", error)).split("\n")[0]
     if state in CONTENDED_STATES:

@@ -5,6 +5,8 @@
 /ready     whether it can work now: 503 while it starts, or Postgres is away
 """
 
+import asyncio
+
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,6 +18,7 @@ from workers.runtime import metrics
 from . import problems
 from .service import Service
 
+PATIENCE_S = 2.5  # for Postgres, shorter than whoever probes has
 STARTS = "it starts: it waits for the database, as its log says"
 
 
@@ -24,6 +27,7 @@ class Health:
 
     def __init__(self, service: Service | None = None) -> None:
         self._service = service
+        self._look: asyncio.Task[None] | None = None
 
     def watch(self, service: Service) -> None:
         """It can work from now on."""
@@ -47,10 +51,24 @@ class Health:
         try:
             if self._service is None:
                 return _not_ready(STARTS)
-            async with self._service.database.read(()):
-                return JSONResponse({"status": "ready"})
+            await self._looked_at(self._service)
+            return JSONResponse({"status": "ready"})
         except (Outage, Contended, Misconfigured) as error:
             return _not_ready(str(error))
+
+    async def _looked_at(self, service: Service) -> None:
+        """See whether Postgres answers; whoever asks while somebody looks is told the same. Raises Outage, Contended and Misconfigured."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(_look(service))
+        done, _ = await asyncio.wait({self._look}, timeout=PATIENCE_S)
+        if not done:
+            raise Outage("Postgres", f"no answer within {PATIENCE_S:g} s")
+        await self._look
+
+
+async def _look(service: Service) -> None:
+    async with service.database.read(()):
+        pass
 
 
 def _not_ready(why: str) -> Response:

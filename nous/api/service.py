@@ -26,6 +26,7 @@ from .known import Known
 from .limits import Rates, Waiting
 
 LOOK_AGAIN_S = 1.0  # after Postgres was away
+PATIENCE_S = 10.0  # for a Postgres that has fallen silent; a worker has more of it
 
 log = structlog.get_logger()
 
@@ -52,8 +53,10 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
     Whatever ends it, and be it while Postgres is waited for, nothing of it stays open.
     """
     async with AsyncExitStack() as held:
-        database = Database(database_url, pool=settings.api_database_pool)
+        database = Database(database_url, pool=settings.api_database_pool, patience_s=PATIENCE_S)
         held.push_async_callback(database.close)
+        unhurried = Database(database_url, pool=1)  # what is erased takes the time it takes
+        held.push_async_callback(unhurried.close)
         redis = streams.connect(redis_url, partitions=settings.stream_partitions)
         held.push_async_callback(redis.aclose)
         named = providers.unfitted(settings)
@@ -70,7 +73,7 @@ async def opened(settings: Settings, database_url: str, redis_url: str, *, is_op
             database=database,
             broker=broker,
             recall=remembering.Tools(database, embedder, settings, mind),
-            stores=Stores(database, database_url, broker.reached),
+            stores=Stores(unhurried, database_url, broker.reached),
             is_open=is_open,
             rates=Rates(settings.api_requests_per_minute),
         )
