@@ -153,7 +153,14 @@ def _receive(pipe: IO[bytes]) -> tuple[bytes, bytes]:
 
 
 def serve(module: str) -> None:
-    """Load the model and encode what comes on stdin, until it ends."""
+    """Load the model and encode what comes on stdin, until it ends, or until nobody hears the answers any more."""
+    try:
+        _serve(module)
+    except BrokenPipeError:
+        os._exit(0)  # at once: what is left to be written would fail again when Python ends
+
+
+def _serve(module: str) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever stops the worker stops this
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer

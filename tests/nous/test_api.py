@@ -158,6 +158,13 @@ async def test_an_event_is_reached_by_its_id_whatever_characters_it_has(api: Api
     assert (await api.get(f"/v1/events/{in_path(event_id)}"))["event_id"] == event_id
 
 
+@pytest.mark.parametrize("path", ["/v1/sessions/%ff/end", "/v1/sessions/a/turns/%fe/result", "/v1/events/%c3%28", "/v1/memories/%ff"])
+async def test_an_id_that_is_no_utf8_is_refused_and_is_not_another_s(api: Api, path: str) -> None:
+    answer = await api.mine.request("GET" if "events" in path or "memories" in path else "POST", path, json={"assistant": "Hello."})
+    assert (answer.status_code, answer.json()["title"]) == (400, "Not understood")
+    assert "is not percent-encoded UTF-8" in answer.json()["detail"]
+
+
 async def test_an_event_id_may_have_its_slashes_as_they_are(api: Api, hands: Hands) -> None:
     one = {"event": "fact_learned", "data": {"content": "Maria likes tea", "event_id": "a/b"}}
     await api.post("/v1/events", {"events": [one]}, 202)

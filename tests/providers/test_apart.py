@@ -71,6 +71,24 @@ async def test_an_embedder_works_its_chunks_in_as_many_processes_as_it_has_threa
     assert [model.is_running() for model in models] == [False, False]
 
 
+def test_a_process_that_nobody_hears_any_more_ends_without_a_word() -> None:
+    """Its worker was killed while the model was loading, so what it says at last goes nowhere."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "providers.apart", SMALL],
+        cwd=repository(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stdin is not None
+    assert process.stderr is not None
+    assert (process.stderr.read(), process.wait()) == (b"", 0)
+    process.stdin.close()
+    process.stderr.close()
+
+
 async def test_the_process_ends_when_its_worker_is_killed() -> None:
     worker = subprocess.Popen(
         [
