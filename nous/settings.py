@@ -175,7 +175,7 @@ class Settings(BaseSettings):
         description="Addresses or networks, comma-separated, of proxies whose X-Forwarded-For says who asks; * trusts everybody's.",
     )
     api_database_pool: int = Field(
-        default=8, ge=1, description="Postgres connections of one `nous serve`, and of one `nous mcp`; one more while something is forgotten."
+        default=8, ge=1, description="Postgres connections of one `nous serve`, and of one `nous mcp`; one more while a fact is forgotten."
     )
 
     mcp_port: int = Field(
