@@ -43,10 +43,10 @@ async def begun(db: Read, wanted: Collection[tuple[str, str]]) -> set[tuple[str,
     return {(row.task, row.period) for row in rows}
 
 
-async def latest(db: Read, *, limit: int) -> list[Run]:
-    """The runs that were begun last, the latest first."""
+async def latest(db: Read) -> list[Run]:
+    """The run of each task that was begun last."""
     rows = await db.execute(
-        text("SELECT task, period, agents, begun_at FROM bus.upkeep_runs ORDER BY begun_at DESC, task LIMIT :limit"), {"limit": limit}
+        text("SELECT DISTINCT ON (task) task, period, agents, begun_at FROM bus.upkeep_runs ORDER BY task, begun_at DESC")
     )
     return [Run(row.task, row.period, row.agents, row.begun_at) for row in rows]
 

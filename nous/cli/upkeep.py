@@ -6,6 +6,7 @@ run --dry-run   the same looked at: each memory, what would be done and why; not
 """
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.progress import Progress, SpinnerColumn, TextColumn
@@ -26,7 +27,6 @@ SHOWN = 20
 """Memories of each task that a dry run tells on a terminal; all are counted, and --json has all."""
 
 AT_ONCE = 1_000
-RUNS = 20
 
 
 async def run(settings: Settings, *, names: Sequence[str], agent: str | None, is_now: bool, is_json: bool) -> None:
@@ -40,10 +40,11 @@ async def run(settings: Settings, *, names: Sequence[str], agent: str | None, is
         else:
             begun = [one for task in chosen if (one := await _by_hand(database, settings, task, agent, is_now=is_now))]
     if is_json:
-        screen.emit(begun)
+        screen.emit([asdict(one) for one in begun])
         return
     for one in begun:
-        print(f"{one.task}: begun for {screen.plural(one.agents, 'agent')} with something due")
+        whose = f"{screen.plural(one.agents, 'agent')} with something due" if agent is None else f"agent {screen.shown(agent)}"
+        print(f"{one.task}: begun for {whose}")
     waiting = [task.name for task in chosen if task.name not in {one.task for one in begun}]
     if waiting:
         print(f"{', '.join(waiting)}: begun already in this period; again now: {place.command()} upkeep run --now")
@@ -79,13 +80,13 @@ async def look(settings: Settings, *, names: Sequence[str], agent: str | None, i
 async def status(settings: Settings, *, is_json: bool) -> None:
     """Print what was begun last, and what each task is for."""
     async with place.database(settings) as database, database.overview() as db:
-        runs = await upkeep_runs.latest(db, limit=RUNS)
+        runs = {one.task: one for one in await upkeep_runs.latest(db)}
     if is_json:
-        screen.emit(runs)
+        screen.emit([asdict(one) for one in runs.values()])
         return
     made = screen.table("task", "does", "every", "begun last", "agents", right=("agents",))
     for task in tasks().values():
-        last = next((one for one in runs if one.task == task.name), None)
+        last = runs.get(task.name)
         every = "day" if task.every.days == 1 else f"{task.every.days} days"
         made.add_row(task.name, task.does, every, screen.moment(last.begun_at) if last else "never", str(last.agents) if last else "")
     screen.print_list(made)

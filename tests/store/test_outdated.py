@@ -48,6 +48,23 @@ async def test_words_that_are_still_so_of_somebody_else_are_left_alone(database:
         assert await outdated.in_text(db, agent, SAID) == []
 
 
+@pytest.mark.parametrize("said", [DARK.lower(), f"  {DARK}"])
+async def test_nor_where_it_is_another_wording_of_what_is_so(database: Database, agent: str, said: str) -> None:
+    await _kept(database, agent)
+    whole = a_fact(agent_id=agent, content="Bo likes it dark.", subject="Bo")
+    part = a_fact(agent_id=agent, content=said.strip(), subject="Bo", active=False, merged_into=whole.fact_id)
+    async with database.write([agent]) as db:
+        await facts.insert(db, [whole, part])
+    async with database.read([agent]) as db:
+        assert await outdated.in_text(db, agent, SAID) == []
+
+
+async def test_words_that_are_broken_over_lines_are_found(database: Database, agent: str) -> None:
+    await _kept(database, agent)
+    async with database.read([agent]) as db:
+        assert len(await outdated.in_text(db, agent, "User: prefers\n  dark  mode.")) == 1
+
+
 async def test_another_agents_are_not_found(database: Database, agent: str) -> None:
     await _kept(database, agent)
     async with database.read(["another"]) as db:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -10,8 +11,9 @@ from redis.asyncio import Redis
 
 from events import FactUnused, MaintenanceDue
 from nous import clock
+from nous.errors import Contended
 from nous.settings import Settings
-from store import outbox
+from store import outbox, upkeep_runs
 from store.database import Database, Read
 from tests.factories import AGENT, NOON
 from tests.workers.conftest import Bench
@@ -113,6 +115,21 @@ async def test_a_run_whose_letters_cannot_be_kept_was_not_begun(
             with pytest.raises(ConnectionError):
                 await upkeep_clock.tick(database, Settings())
         assert len(await upkeep_clock.tick(database, Settings())) == 1
+
+
+async def test_a_task_that_cannot_be_begun_keeps_no_other(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(db: Read, now: datetime, settings: Settings) -> list[str]:
+        raise Contended("Postgres", "the statement took too long")
+
+    stuck, fine = replace(a_task(due=1), agents=fail), replace(a_task(due=1, agents=["fine"]), name="procedures")
+    monkeypatch.setattr(upkeep_clock, "tasks", lambda: {"facts": stuck, "procedures": fine})
+    with clock.held(datetime(2031, 1, 6, tzinfo=UTC)):
+        assert [one.task for one in await upkeep_clock.tick(database, Settings())] == ["procedures"]
+        assert await upkeep_clock.tick(database, Settings()) == [], "and the other one is still to be begun"
+    async with database.overview() as db:
+        runs = {one.task: one for one in await upkeep_runs.latest(db)}
+    assert runs["procedures"].period == "2031-01-06"
+    assert "facts" not in runs or runs["facts"].period != "2031-01-06"
 
 
 # ── the planner ───────────────────────────────────────────────────────────────────────────────────────────────────────────

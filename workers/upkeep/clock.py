@@ -15,6 +15,7 @@ import structlog
 
 from events import MaintenanceDue, derived
 from nous import clock
+from nous.errors import Contended
 from nous.settings import Settings
 from store import outbox, upkeep_runs
 from store.database import Database
@@ -34,12 +35,18 @@ class Begun:
 
 
 async def tick(database: Database, settings: Settings) -> list[Begun]:
-    """Begin every task whose period has begun and that nobody has begun yet. Raises Outage and Contended."""
+    """Begin every task whose period has begun and that nobody has begun yet; one that cannot be begun keeps no other. Raises Outage."""
     now = clock.now()
     async with database.queue() as db:
         known = await upkeep_runs.begun(db, {(task.name, task.period(now)) for task in tasks().values()})
     due = [task for task in tasks().values() if (task.name, task.period(now)) not in known]
-    return [one for task in due if (one := await begin(database, settings, task, task.period(now), now=now)) is not None]
+    begun = []
+    for task in due:
+        try:
+            begun.append(await begin(database, settings, task, task.period(now), now=now))
+        except Contended as error:
+            log.warning("upkeep.delayed", task=task.name, reason=str(error), next="tried again by itself")
+    return [one for one in begun if one is not None]
 
 
 async def begin(

@@ -1,0 +1,60 @@
+"""`nous upkeep`: what is due is told before anything is done, begun once in its period, and seen afterwards."""
+
+import json
+from datetime import timedelta
+
+from nous import clock
+from store.database import Database
+from store.outbox import unpublished
+from tests.nous.conftest import Nous
+from workers.upkeep import tasks
+
+
+async def begun(database: Database, agent: str) -> list[str]:
+    """The tasks that were begun for an agent and not announced yet."""
+    async with database.read([agent]) as db:
+        letters = await unpublished(db, before=clock.later(clock.now(), timedelta(days=1)), limit=1_000)
+    return sorted(json.loads(one.body)["task"] for one in letters if (one.agent_id, one.stream) == (agent, "maintenance_due"))
+
+
+async def test_a_dry_run_says_of_each_memory_what_and_why_and_begins_nothing(nous: Nous, database: Database) -> None:
+    looked = await nous("upkeep", "run", "--dry-run", "--json", "--agent", "nobody")
+    assert json.loads(looked.stdout) == []
+    told = await nous("upkeep", "run", "--dry-run")
+    assert told.exit_code == 0, told.output
+    assert "facts: 0 due" in told.stdout
+    assert await begun(database, "nobody") == []
+
+
+async def test_each_task_is_begun_once_in_its_period_and_again_only_if_asked(nous: Nous, database: Database) -> None:
+    assert len(json.loads((await nous("upkeep", "run", "--json")).stdout)) <= len(tasks())
+    again = await nous("upkeep", "run")
+    assert "begun already in this period; again now: " in again.stdout
+    assert json.loads((await nous("upkeep", "run", "--json")).stdout) == []
+    forced = json.loads((await nous("upkeep", "run", "--now", "--task", "facts", "--json")).stdout)
+    assert [one["task"] for one in forced] == ["facts"]
+
+
+async def test_one_agent_is_looked_after_at_once(nous: Nous, database: Database) -> None:
+    told = await nous("upkeep", "run", "--agent", "mine", "--task", "facts", "--task", "episodes")
+    assert told.stdout == "facts: begun for agent mine\nepisodes: begun for agent mine\n"
+    assert await begun(database, "mine") == ["episodes", "facts"]
+
+
+async def test_the_status_tells_each_task_and_when_it_was_begun_last(nous: Nous) -> None:
+    for _ in range(25):
+        await nous("upkeep", "run", "--now", "--task", "procedures")
+    await nous("upkeep", "run")
+    listed = json.loads((await nous("upkeep", "status", "--json")).stdout)
+    assert sorted(one["task"] for one in listed) == sorted(tasks())
+    told = (await nous("upkeep", "status")).stdout
+    assert "never" not in told
+    assert all(task.does in " ".join(told.split()) for task in tasks().values())
+
+
+async def test_a_task_that_is_none_is_refused_with_those_there_are(nous: Nous) -> None:
+    refused = await nous("upkeep", "run", "--task", "fact")
+    assert refused.exit_code != 0
+    assert "there is no task 'fact' (did you mean facts?); the tasks are episodes, facts, procedures, transcripts" in " ".join(
+        refused.output.split()
+    )
