@@ -71,4 +71,4 @@ $(READY): requirements-dev.lock pyproject.toml
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) .nous build dist *.egg-info
+	rm -rf $(VENV) bench/peers/.venv bench/peers/older/.venv .nous build dist *.egg-info
