@@ -75,7 +75,10 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
         embedder = providers.unfitted(settings)
         now = await _in_force(settings, database)
         fits = await _fits(embedder, pairs)
-        proposed = _proposed(fits, asked.only, now)
+        unset = settings.model_copy(update=dict.fromkeys(NAMES))
+        proposed = _proposed(fits, asked.only, held=await _in_force(unset, database), settings=settings)
+        if asked.applies:
+            _require_startable(settings, {**now, **proposed})
         live = await calibrate_live.look(database, embedder.name) if database else None
         is_applied = database is not None and asked.applies and bool(proposed)
         if database and is_applied:
@@ -122,11 +125,11 @@ async def _in_force(settings: Settings, database: Database | None) -> dict[str, 
         bare = await calibrated(database, bare)
     values: dict[str, float | None] = {name: getattr(bare, name) for name in NAMES}
     try:
-        embedder = providers.embedder(bare)
+        shipped = providers.embedder(bare.model_copy(update=dict.fromkeys(NAMES)))
     except Misconfigured:  # of a model nobody has fitted yet there is nothing to compare with
-        embedder = None
-    if embedder is not None:
-        values |= {name: getattr(embedder, name) for name in OF_AN_EMBEDDER}
+        shipped = None
+    if shipped is not None:
+        values |= {name: getattr(shipped, name) for name in OF_AN_EMBEDDER if values[name] is None}
     if values["subject_similarity"] is None:
         values["subject_similarity"] = candidates.SUBJECT_SIMILARITY
     if values["repeated_overlap"] is None:
@@ -179,26 +182,43 @@ async def _cosines(embedder: Embedder, pairs: Sequence[Pair]) -> np.ndarray[tupl
     return np.array([float(made[pair.one] @ made[pair.other]) for pair in pairs])
 
 
-def _proposed(fits: Sequence[Fit], only: Sequence[str], now: Mapping[str, float | None]) -> dict[str, float]:
-    """The thresholds to keep; that of likely twins is never above that of confirming, whichever of the two was fitted."""
+def _proposed(fits: Sequence[Fit], only: Sequence[str], *, held: Mapping[str, float | None], settings: Settings) -> dict[str, float]:
+    """The thresholds to keep. That of likely twins is never above that of confirming, whichever of the two was fitted or asked for:
+
+    neither where the environment says nothing (`held`: what is kept or shipped), nor where it says from what on is confirmed (`settings`).
+    """
     chosen = {fit.aim.name: fit.chosen for fit in fits if fit.chosen is not None and (not only or fit.aim.name in only)}
-    confirm = chosen.get("confirm_similarity", now["confirm_similarity"])
-    if confirm is not None and chosen.get("check_similarity", 0.0) > confirm:
-        chosen["check_similarity"] = confirm
+    if not {"confirm_similarity", "check_similarity"} & chosen.keys():
+        return chosen
+    confirm, check = (chosen.get(name, held[name]) for name in ("confirm_similarity", "check_similarity"))
+    highest = min((value for value in (confirm, settings.confirm_similarity) if value is not None), default=1.0)
+    if check is not None and check > highest:
+        chosen["check_similarity"] = highest
     return chosen
+
+
+def _require_startable(settings: Settings, then: Mapping[str, float | None]) -> None:
+    """Refuse to keep what no process could start with that has the environment of this one. Raises UserMistake."""
+    check = settings.check_similarity
+    confirm = then["confirm_similarity"] if settings.confirm_similarity is None else settings.confirm_similarity
+    if check is not None and confirm is not None and check > confirm:
+        raise UserMistake(
+            f"nothing was kept: confirm_similarity would be {confirm:g}, and NOUS_CHECK_SIMILARITY={check:g} is set here, goes before what"
+            f" is kept, and must not be above it; no process with both would start. Unset it, or set it to {confirm:g} or less, and run"
+            " this again"
+        )
 
 
 async def _keep(database: Database, embedder: str, proposed: Mapping[str, float], fits: Sequence[Fit]) -> None:
     async with database.switching() as db:
         before = (await thresholds.latest(db)).get(embedder)
         values = {**(before.values if before else {}), **proposed}
-        figures = {fit.aim.name: _figures(fit) for fit in fits if fit.aim.name in proposed}
+        figures = {fit.aim.name: _figures(fit, proposed[fit.aim.name]) for fit in fits if fit.aim.name in proposed}
         await thresholds.put(db, Fitted(embedder, values, clock.now(), figures))
 
 
-def _figures(fit: Fit) -> dict[str, object]:
-    assert fit.chosen is not None  # noqa: S101 - only what was fitted is kept
-    at = fit.at(fit.chosen)
+def _figures(fit: Fit, kept: float) -> dict[str, object]:
+    at = fit.at(kept)
     return {"pairs": fit.pairs, "one": fit.one, "interval": fit.interval, "precision": at.precision.value, "recall": at.recall.value}
 
 
@@ -272,6 +292,9 @@ def _count(value: int | None) -> str:
 
 def _tell_end(made: Made, asked: Asked) -> None:
     nous = place.command()
+    twins, fit = made.proposed.get("check_similarity"), next(one for one in made.fits if one.aim.name == "check_similarity")
+    if twins is not None and twins != fit.chosen:
+        print(f"check similarity goes to {twins:.2f} with confirm similarity: twins are never looked for above what is confirmed")
     if made.kept is not None:
         print(f"kept for {made.embedder}; what starts with it from now on goes by them, so start the workers and the API again")
     elif not made.proposed:

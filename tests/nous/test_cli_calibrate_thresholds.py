@@ -15,13 +15,13 @@ import pytest
 
 import providers
 from nous import clock
-from nous.cli import calibrate_pairs
-from nous.cli.calibrate_fit import AIMS, Scored, fitted
+from nous.cli import calibrate_pairs, calibrate_thresholds
+from nous.cli.calibrate_fit import AIMS, Aim, Fit, Scored, fitted
 from nous.errors import Misconfigured
 from nous.settings import Settings
-from providers.embedder import Vectors
+from providers.embedder import Profile, Vectors
 from providers.offline import OfflineMind
-from providers.zero import ZeroEmbedder
+from providers.zero import PROFILE, ZeroEmbedder
 from recall.asking import Wish, read
 from recall.overlap import REPEATED
 from recall.tools import Tools
@@ -72,6 +72,11 @@ def _fitted(settings: Settings) -> Scripted:
     return made
 
 
+def by_its_profile(settings: Settings) -> Profile:
+    """The profile a process starts with, which refuses twins above what is confirmed."""
+    return providers._fitted(PROFILE, settings)
+
+
 def by_name(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["threshold"]: one for one in told["thresholds"]}
 
@@ -105,6 +110,57 @@ async def test_likely_twins_are_never_looked_for_above_what_is_confirmed(nous: N
     found = by_name(await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs)))
     assert found["check_similarity"]["fitted"] > found["confirm_similarity"]["fitted"]
     assert found["check_similarity"]["proposed"] == found["confirm_similarity"]["proposed"]
+
+
+async def test_what_is_confirmed_falls_below_the_twins_in_force_and_takes_them_along_so_that_every_process_starts(
+    nous: Nous, database: Database, pairs: Path
+) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--only", "confirm_similarity")
+    shown = " ".join((await nous(*words)).stdout.split())
+    assert "goes to 0.82 with confirm similarity" in shown
+    kept = (await nous.json(*words, "--apply"))["kept"]
+    assert kept == {"confirm_similarity": pytest.approx(near(35), abs=0.011), "check_similarity": kept["confirm_similarity"]}
+    assert by_its_profile(await in_force(database)).check_similarity == kept["check_similarity"]
+    await keep(database, "zero", confirm_similarity=0.97, check_similarity=0.96)
+    assert (await nous.json(*words, "--apply"))["kept"] == kept
+    async with database.overview() as db:
+        latest = (await thresholds.latest(db))["zero"]
+    assert latest.values == kept
+    assert latest.figures["check_similarity"]["recall"] == 1.0
+
+
+async def test_twins_are_looked_for_no_higher_than_confirmed_where_the_environment_says_so_and_where_it_does_not(
+    nous: Nous, database: Database, pairs: Path
+) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--only", "check_similarity", "--apply")
+    await keep(database, "zero", confirm_similarity=0.9)
+    result = await nous(*words, NOUS_CONFIRM_SIMILARITY="0.99")
+    assert result.exit_code == 0, result.output
+    assert (await in_force(database)).check_similarity == 0.9
+    assert (await nous(*words, NOUS_CONFIRM_SIMILARITY="0.88")).exit_code == 0
+    assert (await in_force(database)).check_similarity == 0.88
+
+
+async def test_what_no_process_of_this_environment_could_start_with_is_not_kept(nous: Nous, database: Database, pairs: Path) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--apply")
+    result = await nous(*words, NOUS_CHECK_SIMILARITY="0.9")
+    assert result.exit_code == 2
+    assert "NOUS_CHECK_SIMILARITY=0.9 is set here" in " ".join(result.output.split())
+    assert await in_force(database) == ZERO
+
+
+async def test_twins_that_could_not_be_fitted_are_taken_along_too_and_a_store_that_holds_the_two_the_wrong_way_is_mended(
+    nous: Nous, database: Database, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_twins(aim: Aim, scored: Scored) -> Fit:
+        made = fitted(aim, scored)
+        return replace(made, chosen=None, interval=None) if aim.name == "check_similarity" else made
+
+    monkeypatch.setattr(calibrate_thresholds, "fitted", without_twins)
+    await keep(database, "zero", confirm_similarity=0.7)
+    told = await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--apply")
+    assert by_name(told)["check_similarity"]["now"] == 0.85
+    assert told["kept"]["check_similarity"] == told["kept"]["confirm_similarity"]
 
 
 async def test_what_is_kept_holds_for_every_start_and_the_environment_goes_before_it(nous: Nous, database: Database, pairs: Path) -> None:
