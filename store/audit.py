@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Found:
-    """How many there are, of how many that were looked at, and the first few."""
+    """How many there are, of how many that were looked at and could have been one, and the first few."""
 
     count: int
     of: int
@@ -71,59 +71,101 @@ async def without_vector(db: Read, used: Registered, *, agent: str | None, first
         db,
         f"SELECT f.agent_id, f.fact_id AS id, NULL::uuid AS other FROM heart.facts f WHERE {_TRUE} AND {_WHOSE.format(of='f')}"
         f" AND NOT EXISTS (SELECT FROM {used.table} v WHERE v.agent_id = f.agent_id AND v.fact_id = f.fact_id)",
+        of=f"SELECT count(*) FROM heart.facts f WHERE {_TRUE} AND {_WHOSE.format(of='f')}",
         agent=agent,
         first=first,
     )
 
 
-async def vectors_not_in_use(db: Read, other: Registered, *, agent: str | None) -> int:
-    """How many vectors there are of an embedder that is not in use."""
-    rows = await db.execute(text(f"SELECT count(*) FROM {other.table} v WHERE {_WHOSE.format(of='v')}"), {"agent": agent})
+async def vectors_of(db: Read, embedder: Registered, *, agent: str | None) -> int:
+    """How many vectors there are of an embedder."""
+    rows = await db.execute(text(f"SELECT count(*) FROM {embedder.table} v WHERE {_WHOSE.format(of='v')}"), {"agent": agent})
     return int(rows.scalar_one())
 
 
 # ── links and chains ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+
+@dataclass(frozen=True)
+class Link:
+    """What leads from one thing to another: the table, under a letter; whose link it is and what to; which rows have one; what is lost."""
+
+    table: str
+    its: str
+    to: str
+    is_one: str
+    is_lost: str
+
+    @property
+    def all(self) -> str:
+        """Every row that has such a link, of one agent or all: FROM and WHERE."""
+        return f" FROM {self.table} WHERE {self.is_one} AND {_WHOSE.format(of=self.table[-1])}"
+
+
 _NO_FACT = "NOT EXISTS (SELECT FROM heart.facts t WHERE t.agent_id = {of}.agent_id AND t.fact_id = {id})"
 LINKS = {
-    name: f"SELECT f.agent_id, f.fact_id AS id, f.{name} AS other FROM heart.facts f"
-    f" WHERE f.{name} IS NOT NULL AND f.forgotten_at IS NULL AND {_NO_FACT.format(of='f', id=f'f.{name}')} AND {_WHOSE.format(of='f')}"
+    name: Link(
+        table="heart.facts f",
+        its="fact_id",
+        to=f"f.{name}",
+        is_one=f"f.{name} IS NOT NULL AND f.forgotten_at IS NULL",
+        is_lost=_NO_FACT.format(of="f", id=f"f.{name}"),
+    )
     for name in ("superseded_by", "merged_into", "disputes")
 } | {
-    "source": (
-        "SELECT f.agent_id, f.fact_id AS id, CAST(substr(f.source, 9) AS uuid) AS other FROM heart.facts f"
-        " WHERE f.forgotten_at IS NULL AND f.source ~ '^episode:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
-        " AND NOT EXISTS (SELECT FROM heart.episodes e WHERE e.agent_id = f.agent_id AND 'episode:' || e.episode_id = f.source)"
-        f" AND {_WHOSE.format(of='f')}"
+    "source": Link(
+        table="heart.facts f",
+        its="fact_id",
+        to="CAST(substr(f.source, 9) AS uuid)",
+        is_one="f.forgotten_at IS NULL AND f.source ~ '^episode:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'",
+        is_lost="NOT EXISTS (SELECT FROM heart.episodes e WHERE e.agent_id = f.agent_id AND 'episode:' || e.episode_id = f.source)",
     ),
-    "episode_of_session": (
-        "SELECT e.agent_id, e.episode_id AS id, e.session_key AS other FROM heart.episodes e WHERE e.session_key IS NOT NULL"
-        " AND NOT EXISTS (SELECT FROM heart.sessions s WHERE s.agent_id = e.agent_id AND s.session_key = e.session_key)"
-        f" AND {_WHOSE.format(of='e')}"
+    "episode_of_session": Link(
+        table="heart.episodes e",
+        its="episode_id",
+        to="e.session_key",
+        is_one="e.session_key IS NOT NULL",
+        is_lost="NOT EXISTS (SELECT FROM heart.sessions s WHERE s.agent_id = e.agent_id AND s.session_key = e.session_key)",
     ),
-    "decision_of_episode": (
-        "SELECT l.agent_id, l.episode_id AS id, l.decision_id AS other FROM heart.episode_decisions l"
-        " WHERE NOT EXISTS (SELECT FROM brain.decisions d WHERE d.agent_id = l.agent_id AND d.decision_id = l.decision_id)"
-        f" AND {_WHOSE.format(of='l')}"
+    "decision_of_episode": Link(
+        table="heart.episode_decisions l",
+        its="episode_id",
+        to="l.decision_id",
+        is_one="true",
+        is_lost="NOT EXISTS (SELECT FROM brain.decisions d WHERE d.agent_id = l.agent_id AND d.decision_id = l.decision_id)",
     ),
-    "used_fact": (
-        "SELECT u.agent_id, u.memory_id AS id, NULL::uuid AS other FROM heart.memory_usage u WHERE u.kind = 'fact'"
-        f" AND {_NO_FACT.format(of='u', id='u.memory_id')} AND {_WHOSE.format(of='u')}"
+    "used_fact": Link(
+        table="heart.memory_usage u",
+        its="memory_id",
+        to="NULL::uuid",
+        is_one="u.kind = 'fact'",
+        is_lost=_NO_FACT.format(of="u", id="u.memory_id"),
     ),
 }
-"""What links to what is not there, by the name of the link."""
+"""What leads to something that may not be there, by the name of the link."""
 
 
 async def dangling(db: Read, link: str, *, agent: str | None, first: int) -> Found:
-    """Of one of the LINKS, those that lead to nothing."""
-    return await _found(db, LINKS[link], agent=agent, first=first)
+    """Of one of the LINKS, those that lead to nothing; `of` is how many there are of it."""
+    one = LINKS[link]
+    return await _found(
+        db,
+        f"SELECT agent_id, {one.its} AS id, {one.to} AS other{one.all} AND {one.is_lost}",
+        of=f"SELECT count(*){one.all}",
+        agent=agent,
+        first=first,
+    )
 
 
 _NEXT = "coalesce(f.merged_into, f.superseded_by)"
+_RETIRED = f"SELECT count(*) FROM heart.facts f WHERE {_NEXT} IS NOT NULL AND {_WHOSE.format(of='f')}"
 
 
 async def long_chains(db: Read, *, agent: str | None, longest: int, first: int) -> Found:
-    """Facts that it takes more than `longest` steps to come to, from some fact that leads to them; those of a ring are among them."""
+    """Facts that it takes more than `longest` steps to come to, from some fact that leads to them; those of a ring are among them.
+
+    `of` is how many facts lead to another, by which they were retired.
+    """
     return await _found(
         db,
         "WITH RECURSIVE step(agent_id, id, depth) AS ("
@@ -131,6 +173,7 @@ async def long_chains(db: Read, *, agent: str | None, longest: int, first: int) 
         f" UNION SELECT f.agent_id, {_NEXT}, step.depth + 1 FROM step JOIN heart.facts f ON f.agent_id = step.agent_id"
         f"  AND f.fact_id = step.id WHERE {_NEXT} IS NOT NULL AND step.depth <= :longest)"
         " SELECT DISTINCT agent_id, id, NULL::uuid AS other FROM step WHERE depth > :longest",
+        of=_RETIRED,
         agent=agent,
         first=first,
         longest=longest,
@@ -138,7 +181,7 @@ async def long_chains(db: Read, *, agent: str | None, longest: int, first: int) 
 
 
 async def rings(db: Read, suspects: Sequence[Seen], *, longest: int, first: int) -> Found:
-    """Those of these facts that come back to themselves, within so many steps; at most LOOKED_AT_IDS are looked at."""
+    """Those of these facts that come back to themselves, within so many steps; at most LOOKED_AT_IDS are looked at, as `of` says."""
     some = suspects[:LOOKED_AT_IDS]
     return await _found(
         db,
@@ -149,6 +192,7 @@ async def rings(db: Read, suspects: Sequence[Seen], *, longest: int, first: int)
         "  ON f.agent_id = step.agent_id AND f.fact_id = step.id"
         f" WHERE {_NEXT} IS NOT NULL AND step.id <> step.start AND step.depth < :longest)"
         " SELECT DISTINCT agent_id, start AS id, NULL::uuid AS other FROM step WHERE id = start",
+        of="SELECT cardinality(CAST(:ids AS uuid[]))",
         agents=[one.agent_id for one in some],
         ids=[one.id for one in some],
         longest=longest,
@@ -215,11 +259,14 @@ async def never_drawn_on(db: Read, *, agent: str | None, compared: int, first: i
         " JOIN heart.facts f ON f.agent_id = u.agent_id AND f.fact_id = u.memory_id"
         f" WHERE u.kind = 'fact' AND u.compared >= :compared AND {_TRUE} AND {_WHOSE.format(of='u')}"
     )
-    of = (await db.execute(text(f"SELECT count(*) FROM ({judged}) q"), {"agent": agent, "compared": compared})).scalar_one()
-    found = await _found(
-        db, f"SELECT agent_id, id, other FROM ({judged}) q WHERE referenced = 0", agent=agent, compared=compared, first=first
+    return await _found(
+        db,
+        f"SELECT agent_id, id, other FROM ({judged}) q WHERE referenced = 0",
+        of=f"SELECT count(*) FROM ({judged}) q",
+        agent=agent,
+        compared=compared,
+        first=first,
     )
-    return Found(found.count, int(of), found.first)
 
 
 # ── counts ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,17 +318,17 @@ async def weeks(db: Read, *, agent: str | None, since: datetime, until: datetime
     return [Week(row.begins, int(row.added), int(row.merged), int(row.active)) for row in rows]
 
 
-async def _found(db: Read, statement: str, *, first: int, **values: Any) -> Found:
-    """How many rows the statement gives, and the first few of them."""
+async def _found(db: Read, statement: str, *, of: str, first: int, **values: Any) -> Found:
+    """How many rows the statement gives, and the first few of them; `of` is a statement that counts what was looked at."""
     rows = (
         await db.execute(
             text(
                 f"WITH found AS MATERIALIZED ({statement})"
-                " SELECT (SELECT count(*) FROM found) AS total, f.* FROM (SELECT agent_id, id, other FROM found"
-                " ORDER BY agent_id, id LIMIT :first) f"
+                f" SELECT (SELECT count(*) FROM found) AS total, ({of}) AS looked_at, f.* FROM (SELECT 1) one"
+                " LEFT JOIN (SELECT agent_id, id, other FROM found ORDER BY agent_id, id LIMIT :first) f ON true"
+                " ORDER BY f.agent_id, f.id"
             ),
             {**values, "first": first},
         )
     ).all()
-    count = int(rows[0].total) if rows else 0
-    return Found(count, count, [Seen(row.agent_id, row.id, row.other) for row in rows])
+    return Found(int(rows[0].total), int(rows[0].looked_at), [Seen(row.agent_id, row.id, row.other) for row in rows if row.id])

@@ -115,10 +115,10 @@ class Look:
         floor = await self._floor(used)
         findings = [
             await self._twins(used, floor, active),
-            await self._without_vector(used, active),
-            await self._not_in_use(others),
-            *await self._links(rows),
-            *await self._chains(rows),
+            await self._without_vector(used),
+            await self._not_in_use(used, others),
+            *await self._links(),
+            *await self._chains(),
             await self._contradictions(),
             await self._junk(active),
             await self._never_drawn_on(),
@@ -206,36 +206,37 @@ class Look:
 
     # ── looked at whole ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _without_vector(self, used: Registered, active: int) -> Finding:
+    async def _without_vector(self, used: Registered) -> Finding:
         self.step("vectors")
         async with self.database.overview() as db:
             found = await audit.without_vector(db, used, agent=self.asked.agent, first=FIRST)
-        return Finding(KINDS["without_vector"], Share(found.count, active), first=found.first)
+        return Finding(KINDS["without_vector"], Share(found.count, found.of), first=found.first)
 
-    async def _not_in_use(self, others: Sequence[Registered]) -> Finding:
+    async def _not_in_use(self, used: Registered, others: Sequence[Registered]) -> Finding:
         counts = {}
-        for one in others:
+        for one in (used, *others):
             async with self.database.overview() as db:
-                counts[one.name] = await audit.vectors_not_in_use(db, one, agent=self.asked.agent)
-        total = sum(counts.values())
-        return Finding(KINDS["vectors_not_in_use"], Share(total, total), detail={name: count for name, count in counts.items() if count})
+                counts[one.name] = await audit.vectors_of(db, one, agent=self.asked.agent)
+        every = sum(counts.values())
+        unused = every - counts.pop(used.name)
+        return Finding(KINDS["vectors_not_in_use"], Share(unused, every), detail={name: count for name, count in counts.items() if count})
 
-    async def _links(self, rows: int) -> list[Finding]:
+    async def _links(self) -> list[Finding]:
         self.step("links")
         found: dict[str, Found] = {}
         for link in audit.LINKS:
             async with self.database.overview() as db:
                 found[link] = await audit.dangling(db, link, agent=self.asked.agent, first=FIRST)
         unrecorded = found.pop("decision_of_episode")
-        count = sum(one.count for one in found.values())
+        share = Share(sum(one.count for one in found.values()), sum(one.of for one in found.values()))
         first = [seen for one in found.values() for seen in one.first][:FIRST]
         detail = {link: one.count for link, one in found.items() if one.count}
         return [
-            Finding(KINDS["dangling_links"], Share(count, max(rows, count)), detail=detail, first=first),
+            Finding(KINDS["dangling_links"], share, detail=detail, first=first),
             Finding(KINDS["unrecorded_decisions"], Share(unrecorded.count, unrecorded.of), first=unrecorded.first),
         ]
 
-    async def _chains(self, rows: int) -> list[Finding]:
+    async def _chains(self) -> list[Finding]:
         self.step("chains")
         longest = self.asked.longest
         async with self.database.overview() as db:
@@ -244,8 +245,8 @@ class Look:
         in_ring = {(one.agent_id, one.id) for one in rings.first}
         others = [one for one in ends.first if (one.agent_id, one.id) not in in_ring]
         return [
-            Finding(KINDS["rings"], Share(rings.count, rows), first=rings.first[:FIRST]),
-            Finding(KINDS["long_chains"], Share(ends.count - rings.count, rows), first=others[:FIRST]),
+            Finding(KINDS["rings"], Share(rings.count, ends.of), first=rings.first[:FIRST]),
+            Finding(KINDS["long_chains"], Share(ends.count - rings.count, ends.of), first=others[:FIRST]),
         ]
 
     async def _contradictions(self) -> Finding:

@@ -85,6 +85,42 @@ async def test_a_fact_without_a_vector_is_found_and_the_command_makes_it(nous: N
     assert (await found(nous))["without_vector"]["count"] == 0
 
 
+async def test_what_was_looked_at_is_counted_where_nothing_was_found(nous: Nous, database: Database) -> None:
+    episode, decision = an_episode(agent_id=A), an_id()
+    old = a_fact(agent_id=A, source=f"episode:{episode.episode_id}")
+    retired = a_fact(agent_id=A, active=False, valid_to=NOON, superseded_by=old.fact_id)
+    await stored(database, [old, retired])
+    async with database.write([A]) as db:
+        await episodes.put(db, episode)
+        await decisions.put(db, [a_decision(agent_id=A, decision_id=decision)])
+        await episodes.link_decisions(db, A, episode.episode_id, {decision: "named"})
+        await usage.put(db, [Usage(A, "fact", old.fact_id, retrieved=9, injected=9, compared=5, referenced=1)])
+    told = await found(nous)
+    looked_at = {
+        "without_vector": 1,
+        "vectors_not_in_use": 2,
+        "dangling_links": 3,
+        "unrecorded_decisions": 1,
+        "rings": 1,
+        "long_chains": 1,
+        "never_drawn_on": 1,
+    }
+    assert {name: (told[name]["count"], told[name]["of"]) for name in looked_at} == {name: (0, of) for name, of in looked_at.items()}
+
+
+async def test_vectors_of_an_embedder_that_was_in_use_are_told_beside_all_there_are(nous: Nous, database: Database) -> None:
+    two = [a_fact(agent_id=A) for _ in range(2)]
+    await stored(database, two)
+    async with database.switching() as db:
+        await embedders.register(await db.connection(), "before", 512)
+    async with database.overview() as db:
+        before = next(one for one in await embedders.known(db) if one.name == "before")
+    async with database.write([A]) as db:
+        await vectors.insert(db, before.table, [(*two[0].key, a_vector(1))])
+    told = (await found(nous))["vectors_not_in_use"]
+    assert (told["count"], told["of"], told["detail"]) == (1, 3, {"before": 1})
+
+
 async def test_links_to_what_is_not_there_are_found_whatever_they_lead_to(nous: Nous, database: Database, database_url: str) -> None:
     kept = an_episode(agent_id=A)
     there = a_fact(agent_id=A, source=f"episode:{kept.episode_id}")
@@ -109,7 +145,8 @@ async def test_links_to_what_is_not_there_are_found_whatever_they_lead_to(nous: 
         (str(retired.fact_id), str(gone)),
         (str(lost.fact_id), str(lost.source).partition(":")[2]),
     }
-    assert told["unrecorded_decisions"]["count"] == 1
+    assert (told["dangling_links"]["count"], told["dangling_links"]["of"]) == (2, 3)
+    assert (told["unrecorded_decisions"]["count"], told["unrecorded_decisions"]["of"]) == (1, 2)
     assert not told["unrecorded_decisions"]["over"]
 
 
@@ -122,6 +159,7 @@ async def test_what_was_retired_in_a_ring_or_again_and_again_is_found(nous: Nous
     await stored(database, [*row, last, *turning])
     healthy = await found(nous, "--longest", "8")
     assert (healthy["long_chains"]["count"], healthy["rings"]["count"]) == (0, 3)
+    assert (healthy["long_chains"]["of"], healthy["rings"]["of"]) == (8, 8)
     told = await found(nous, "--longest", "4")
     assert told["long_chains"]["first"] == [{"agent_id": A, "id": str(last.fact_id)}]
     assert {seen["id"] for seen in told["rings"]["first"]} == {str(one.fact_id) for one in ring}
