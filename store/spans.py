@@ -42,7 +42,8 @@ def found(text: str, wordings: Iterable[str]) -> list[Span]:
     """Where any of these stands in the text, in order; stretches that touch or overlap are one."""
     words = words_of(text)
     spoken = [word for word in words if not word.is_label]
-    spans = {span for wording in set(wordings) for some in (words, spoken) for span in _where(some, _wanted(wording))}
+    wanted = [_wanted(wording) for wording in set(wordings)]
+    spans = {span for some in (words, spoken) for span in _all_where(some, wanted)}
     return _joined(sorted(spans))
 
 
@@ -102,13 +103,21 @@ def _wanted(wording: str) -> tuple[str, ...]:
     return tuple(word.folded for word in words_of(wording))
 
 
-def _where(words: Sequence[Word], wanted: Sequence[str]) -> Iterator[Span]:
-    """Each place where these words stand one after another."""
-    if not wanted:
-        return
+def _all_where(words: Sequence[Word], wanted: Iterable[Sequence[str]]) -> Iterator[Span]:
+    """Each place where the words of any of these stand one after another."""
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(words):
+        places.setdefault(word.folded, []).append(at)
+    for some in wanted:
+        if some:
+            yield from _where(words, some, places.get(some[0], ()))
+
+
+def _where(words: Sequence[Word], wanted: Sequence[str], places: Iterable[int]) -> Iterator[Span]:
+    """Those of these places from which on these words stand one after another."""
     count, is_few_ = len(wanted), sum(len(one) * (2 if UNSPACED.match(one) else 1) for one in wanted) < FEW_CHARACTERS
-    for at in range(len(words) - count + 1):
-        is_there = words[at].folded == wanted[0] and all(words[at + more].folded == wanted[more] for more in range(1, count))
+    for at in places:
+        is_there = at + count <= len(words) and all(words[at + more].folded == wanted[more] for more in range(1, count))
         if is_there and (not is_few_ or _is_a_line(words, at, count)):
             yield words[at].start, words[at + count - 1].end
 

@@ -1,7 +1,10 @@
 """What stays at hand of a transcript: its first and last parts, cut where somebody stops, and never within what a fact rests on."""
 
+from collections.abc import Collection
+
 import pytest
 
+from store import spans
 from store.sessions import Turn
 from store.transcripts import Transcript
 from tests.factories import a_session, a_turn
@@ -47,12 +50,52 @@ def test_without_a_sentence_s_end_it_is_cut_at_a_word_and_without_a_word_at_the_
 
 
 @pytest.mark.parametrize("resting", ["The safe is behind. It is the blue one.", "It is the blue one. Nobody knows."])
-def test_words_that_a_fact_rests_on_stay_whole_or_not_at_all(resting: str) -> None:
-    text = "Hello to you. The safe is behind. It is the blue one. Nobody knows. " + "z " * 600
+def test_words_that_a_fact_rests_on_stay_whole_or_not_at_all_at_either_end(resting: str) -> None:
+    text = "Hello to you. The safe is behind. It is the blue one. Nobody knows."
+    ends: set[tuple[bool, bool]] = set()
     for most in range(20, 160):
-        (kept,) = excerpt.of_turns(turns(text), most=most, resting=[resting])
-        head = kept.content.partition("[…")[0]
-        assert resting in head or resting.split(". ")[0] not in head
+        (kept,) = excerpt.of_turns(turns(f"{text} {'z ' * 600}. {text}"), most=most, resting=[resting])
+        head, _, tail = kept.content.partition("[…")
+        for end in (head, tail):
+            assert resting in end or not any(sentence in end for sentence in resting.removesuffix(".").split(". "))
+        ends.add((resting in head, resting in tail))
+    assert ends >= {(False, False), (True, True)}
+
+
+def test_where_both_ends_lie_within_what_facts_rest_on_only_the_mark_stays() -> None:
+    first, last = ("the safe " * 290).strip(), ("the key " * 375).strip()
+    assert said(excerpt.of_turns(turns(first, last), most=2_000, resting=[first, last])) == [(1, "[… 5,608 characters are put away …]")]
+    assert said(excerpt.of_turns(turns(first), most=2_000, resting=[first])) == [(1, "[… 2,609 characters are put away …]")]
+    told = excerpt.of_text(f"User: {first}\nAssistant: {last}", most=2_000, resting=[first, last])
+    assert transcript.of_text(told) == ()
+    assert told == "[… 5,609 characters are put away …]"
+
+
+def test_words_that_overlap_others_far_beyond_the_cut_are_followed_to_where_the_first_of_them_begins() -> None:
+    words = [f"word{at}" for at in range(3_000)]
+    resting = {" ".join(words[at : at + 20]) for at in range(100, 2_900, 10)}
+    (kept,) = excerpt.of_turns(turns(" ".join(words)), most=12_000, resting=resting)
+    head, _, tail = kept.content.split("\n")
+    assert (head.split()[-1], tail.split()[0]) == ("word99", "word2910")
+
+
+def test_in_a_long_transcript_what_facts_rest_on_is_looked_for_around_the_cuts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+    found = spans.found
+
+    def listened(text: str, wordings: Collection[str]) -> list[spans.Span]:
+        searched.append(len(text))
+        return found(text, wordings)
+
+    monkeypatch.setattr(spans, "found", listened)
+    text = " ".join(f"Of harbour {at} was spoken at length, and of its ferry." for at in range(20_000))
+    resting = [f"Of harbour {at} was spoken at length, and of its ferry." for at in (*range(25), *range(19_980, 20_000))]
+    kept = excerpt.of(Transcript(text), most=2_000, resting=resting).detail
+    assert len(text) > 1_000_000
+    assert sum(searched) < 20_000
+    assert kept is not None
+    assert kept.splitlines()[0].endswith("and of its ferry.")
+    assert kept.splitlines()[-1].startswith("Of harbour ")
 
 
 def test_of_a_text_the_last_part_has_its_speaker_s_name_again_and_the_mark_is_nobody_s_words() -> None:

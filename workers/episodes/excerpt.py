@@ -5,6 +5,7 @@
 
 It ends and begins where a turn or a sentence does, and never within the words that a fact of it rests on, so that these are found whole,
 or not at all, when they are to be forgotten. Where there is no such place, nothing of that turn stays, unless nothing would stay at all.
+Where both ends lie within such words, only the mark stays.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,10 +13,14 @@ from dataclasses import dataclass, replace
 
 from store import spans
 from store.sessions import Turn
-from store.spans import Span
 from store.transcripts import Transcript
 
 from . import transcript
+
+AROUND_CHARACTERS = 2_000
+"""So far from a place, and twice as far as the longest of them is long, words in which it lies are looked for."""
+STEPS = 20
+"""Words that overlap others, one after another, are followed so often; what is longer does not stay."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,10 @@ def of_turns(turns: Sequence[Turn], *, most: int, resting: Collection[str]) -> t
     tail = [*_part(turns[cut.last], turns[cut.last].content[cut.start :].lstrip()), *turns[cut.last + 1 :]]
     if head:
         head[-1] = replace(head[-1], content=f"{head[-1].content}\n{mark}")
-    else:
+    elif tail:
         tail[0] = replace(tail[0], content=f"{mark}\n{tail[0].content}")
+    else:
+        head = [replace(turns[cut.first], content=mark)]
     return (*head, *tail)
 
 
@@ -94,7 +101,7 @@ def cut_out(texts: Sequence[str], *, most: int, resting: Collection[str]) -> Cut
 def _head(texts: Sequence[str], room: int, resting: Collection[str]) -> tuple[int, int]:
     for at, text in enumerate(texts):
         if len(text) > room:
-            return at, _outside(_end(text, room, is_all=at == 0), spans.found(text, resting), is_end=True)
+            return at, _outside(text, _end(text, room, is_all=at == 0), resting, is_end=True)
         room -= len(text)
     raise ValueError("the texts are no longer than the room for them")
 
@@ -104,7 +111,7 @@ def _tail(texts: Sequence[str], room: int, resting: Collection[str]) -> tuple[in
         text = texts[at]
         if len(text) > room:
             start = _start(text, len(text) - room, is_all=at == len(texts) - 1)
-            return at, _outside(start, spans.found(text, resting), is_end=False)
+            return at, _outside(text, start, resting, is_end=False)
         room -= len(text)
     raise ValueError("the texts are no longer than the room for them")
 
@@ -129,9 +136,14 @@ def _before_a_word(text: str, earliest: int) -> int:
     return next((at for at in range(earliest, (earliest + len(text)) // 2) if text[at - 1].isspace()), earliest)
 
 
-def _outside(place: int, resting: Sequence[Span], *, is_end: bool) -> int:
+def _outside(text: str, place: int, resting: Collection[str], *, is_end: bool) -> int:
     """The place, or before or behind the words in which it lies."""
-    around = next(((start, end) for start, end in resting if start < place < end), None)
-    if around is None:
-        return place
-    return around[0] if is_end else around[1]
+    reach = max(AROUND_CHARACTERS, 2 * max(map(len, resting), default=0))
+    for _ in range(STEPS):
+        begins = max(0, place - reach)
+        found = spans.found(text[begins : place + reach], resting)
+        around = next(((begins + start, begins + end) for start, end in found if begins + start < place < begins + end), None)
+        if around is None:
+            return place
+        place = around[0] if is_end else around[1]
+    return 0 if is_end else len(text)
