@@ -13,15 +13,16 @@ from sqlalchemy import Connection
 
 from nous.embedded import Stack
 from nous.errors import Misconfigured
-from store import embedders, facts, vectors, versions
+from store import embedders, episodes, facts, transcripts, vectors, versions
 from store import migrate as migrating
-from store.database import Database, engine
+from store.database import Database, engine, erasing
 from store.embedders import Registered
 from store.facts import Fact
 from store.keys import text_key
 from store.migrate import migrate
+from store.transcripts import Transcript
 from tests.conftest import a_database
-from tests.factories import NOON, a_fact, a_mention
+from tests.factories import NOON, a_fact, a_mention, an_episode
 from tests.store.conftest import run
 
 HEAD = [f"{number:04}" for number in range(1, 18)]
@@ -82,6 +83,25 @@ async def test_going_back_and_forth_ends_in_the_same_shape(empty: str) -> None:
     assert [what for what in await shape(empty) if "alembic_version" not in what] == []
     assert await migrate(empty, embedder="zero", dimension=512) == HEAD
     assert await shape(empty) == made
+
+
+async def test_going_back_is_refused_while_it_would_drop_the_only_copy_of_what_was_said(empty: str) -> None:
+    await migrate(empty, embedder="zero", dimension=512)
+    database, row = Database(empty, pool=1), an_episode()
+    async with database.write([row.agent_id]) as db:
+        await episodes.put(db, row)
+        await transcripts.put_away(db, (row.agent_id, row.episode_id), Transcript("User: Hello."), at=NOON)
+    made = await shape(empty)
+    with pytest.raises(Misconfigured, match=r"holds the only copy of 1 transcripts.*nous episode thaw"):
+        await _to_revision(empty, "0016")
+    assert await shape(empty) == made
+    async with database.write([row.agent_id]) as db:
+        assert await transcripts.held(db, row.agent_id, row.episode_id)
+        async with erasing(db) as erase:
+            await transcripts.let_go(erase, row.agent_id, row.episode_id)
+    await database.close()
+    await _to_revision(empty, "0016")
+    assert not [what for what in await shape(empty) if "transcripts_cold" in what]
 
 
 LEARNED = [

@@ -6,7 +6,9 @@ heart.transcripts_cold      whole transcripts that were put away, compressed
 """
 
 from alembic import op
+from sqlalchemy import text
 
+from nous.errors import Misconfigured
 from store import keys
 
 revision = "0017"
@@ -56,7 +58,13 @@ CREATE TABLE {COLD} (
 
 
 def downgrade() -> None:
-    """Undo. What is put away goes with its table: thaw it before."""
+    """Undo. Raises Misconfigured while transcripts are put away: they stand nowhere else."""
+    op.execute(f"ALTER TABLE {COLD} NO FORCE ROW LEVEL SECURITY")  # an owner that is forced finds no row
+    if away := op.get_bind().execute(text(f"SELECT count(*) FROM {COLD}")).scalar_one():
+        raise Misconfigured(
+            f"{COLD} holds the only copy of {away:,} transcripts, and going back before migration 0017 would drop it; have each whole again"
+            " with `nous episode thaw`, or, if they are not wanted, empty the table yourself"
+        )
     op.execute(f"DROP TABLE {COLD}")
     op.execute("DROP INDEX heart.ix_episodes_ageing")
     op.execute("ALTER TABLE heart.episodes DROP COLUMN aged, DROP COLUMN whole_until")
