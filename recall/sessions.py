@@ -28,7 +28,7 @@ import structlog
 
 from nous import clock, ids
 from nous.errors import Outage, UserMistake
-from store import outbox, sessions
+from store import outbox, sessions, transcripts
 from store.database import Write
 from store.outbox import Letter
 from store.sessions import Session, Turn
@@ -123,7 +123,7 @@ async def _keep(db: Write, heard: Said) -> tuple[Session, bool]:
     turn = Turn(
         agent_id=session.agent_id,
         session_key=session.session_key,
-        position=await sessions.next_position(db, session.agent_id, session.session_key),
+        position=await transcripts.next_position(db, session.agent_id, session.session_key),
         speaker=heard.speaker,
         content=heard.content,
         said_at=heard.at,

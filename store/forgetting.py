@@ -20,6 +20,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from nous import ids
+from nous.aside import aside
 from nous.fence import without_recalled
 
 from . import archive, briefs, episodes, forgotten, leftovers, lineage, many, passages, receipts, relations, spans, transcripts
@@ -245,8 +246,10 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
                 session=turn.session_key,
                 position=turn.position,
             )
-    if told.away and (said := told.away.transcript.redacted(wordings)) != told.away.transcript:
-        await transcripts.put_away(db, (before.agent_id, before.episode_id), said, at=told.away.put_away_at)
+    if away := told.away:
+        said = await aside(away.characters, away.transcript.redacted, wordings)
+        if said != away.transcript:
+            await transcripts.put_away(db, (before.agent_id, before.episode_id), said, at=away.put_away_at)
     title, summary = await _headed(db, before, wordings)
     after = replace(
         before,

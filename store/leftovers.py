@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from nous.aside import aside
+
 from . import spans, transcripts
 from .agents import SCHEMAS
 from .database import Read
@@ -111,8 +113,13 @@ async def _put_away(db: Read, words: Sequence[str], agent: str | None) -> list[L
     return [
         Leftover(COLD, ("packed",), {"agent_id": one.agent_id, "episode_id": str(one.episode_id)})
         async for one in transcripts.all_cold(db, agent=agent)
-        if any(word in said.lower() for said in one.transcript.texts for word in wanted)
+        if await aside(one.characters, _stands_in, one.transcript.texts, wanted)
     ]
+
+
+def _stands_in(texts: Sequence[str], words: Collection[str]) -> bool:
+    """Whether one of these words, in small letters, stands in one of these texts."""
+    return any(word in small for small in map(str.lower, texts) for word in words)
 
 
 _IN_TEXT = "coalesce(lower({column}::text) LIKE ANY(CAST(:likes AS text[])), false)"

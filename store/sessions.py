@@ -197,15 +197,6 @@ async def first_said(db: Read, agent: str, session_key: UUID, *, speaker: str) -
     return str(row.content) if row else None
 
 
-async def next_position(db: Read, agent: str, session_key: UUID) -> int:
-    """The position of the next utterance."""
-    rows = await db.execute(
-        text("SELECT coalesce(max(position), 0) + 1 FROM heart.turns WHERE agent_id = :agent AND session_key = :key"),
-        {"agent": agent, "key": session_key},
-    )
-    return int(rows.scalar_one())
-
-
 async def silent(db: Read, *, since: datetime, limit: int, after: Session | None = None) -> list[Session]:
     """Open sessions of which nothing was reported since then, the longest silent first; needs an overview.
 

@@ -18,12 +18,16 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from nous.aside import aside
+
 from . import many, spans
 from .database import Erase, Read, Write
 from .episodes import Episode
 from .sessions import Turn
 
 ROWS_AT_ONCE = 200
+BYTES_AT_ONCE = 1_000_000
+"""Of compressed transcripts so much is read at a time, and at least one."""
 _TURN = many.columns(Turn)
 
 
@@ -57,14 +61,23 @@ class Transcript:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Of one row of heart.transcripts_cold how long it was in `characters`, how much room it takes now, and since when."""
+
+    characters: int
+    packed_bytes: int
+    put_away_at: datetime
+
+
+@dataclass(frozen=True)
 class Cold:
-    """One row of heart.transcripts_cold. `characters` is how long it was, `bytes` how much room it takes now."""
+    """One row of heart.transcripts_cold. `characters` is how long it was, `packed_bytes` how much room it takes now."""
 
     agent_id: str
     episode_id: UUID
     transcript: Transcript
     characters: int
-    bytes: int
+    packed_bytes: int
     put_away_at: datetime
 
 
@@ -105,14 +118,31 @@ async def whole(db: Read, episode: Episode, there: Transcript | None = None) -> 
     """All that was said, as far as it is kept anywhere; `there` is what is at hand, if that is known."""
     there = await at_hand(db, episode) if there is None else there
     kept = await cold(db, episode.agent_id, episode.episode_id) if episode.aged else None
-    if kept is None:
-        return there
-    away = kept.transcript
+    return joined(kept.transcript, there) if kept else there
+
+
+def joined(away: Transcript, there: Transcript) -> Transcript:
+    """What was put away, and behind it what came later of what is at hand."""
     last = max((one.position for one in away.turns), default=0)
     known = {(one.turn_id, one.speaker) for one in away.turns if one.turn_id is not None}
     later = tuple(one for one in there.turns if one.position > last and (one.turn_id, one.speaker) not in known)
     served = {one.position: there.served[one.position] for one in later if one.position in there.served}
     return replace(away, turns=(*away.turns, *later), served={**away.served, **served})
+
+
+async def next_position(db: Read, agent: str, session_key: UUID) -> int:
+    """The position of the next utterance of a session: behind all that is at hand, and all that was put away of it."""
+    rows = await db.execute(
+        text(
+            "SELECT (SELECT coalesce(max(position), 0) FROM heart.turns WHERE agent_id = :agent AND session_key = :key) AS last,"
+            f" {_COLD} FROM (VALUES (1)) one LEFT JOIN heart.transcripts_cold ON agent_id = :agent AND episode_id IN"
+            " (SELECT episode_id FROM heart.sessions WHERE agent_id = :agent AND session_key = :key)"
+        ),
+        {"agent": agent, "key": session_key},
+    )
+    found = list(rows)
+    away = [await _cold(row) for row in found if row.packed is not None]
+    return 1 + max([int(found[0].last), *(turn.position for one in away for turn in one.transcript.turns)])
 
 
 async def keep_at_hand(db: Erase, episode: Episode, said: Transcript, *, there: Transcript) -> None:
@@ -147,7 +177,7 @@ async def put_turns(db: Write, turns: Sequence[Turn], served: Mapping[int, str])
 
 async def put_away(db: Write, key: Key, said: Transcript, *, at: datetime) -> int:
     """Keep a whole transcript, compressed; how many bytes that takes. One that was put away before is replaced, and keeps its time."""
-    packed = _packed(said)
+    packed = await aside(said.characters, _packed, said)
     await db.execute(
         text(
             "INSERT INTO heart.transcripts_cold (agent_id, episode_id, packed, characters, put_away_at)"
@@ -166,7 +196,20 @@ async def cold(db: Read, agent: str, episode: UUID) -> Cold | None:
         {"agent": agent, "episode": episode},
     )
     row = rows.one_or_none()
-    return _cold(row) if row else None
+    return await _cold(row) if row else None
+
+
+async def held(db: Read, agent: str, episode: UUID) -> Held | None:
+    """That something is put away of an episode, without reading it; None when nothing is."""
+    rows = await db.execute(
+        text(
+            "SELECT characters, octet_length(packed) AS packed_bytes, put_away_at FROM heart.transcripts_cold"
+            " WHERE agent_id = :agent AND episode_id = :episode"
+        ),
+        {"agent": agent, "episode": episode},
+    )
+    row = rows.one_or_none()
+    return Held(**row._mapping) if row else None
 
 
 async def all_cold(db: Read, *, agent: str | None) -> AsyncIterator[Cold]:
@@ -175,16 +218,19 @@ async def all_cold(db: Read, *, agent: str | None) -> AsyncIterator[Cold]:
     while True:
         rows = await db.execute(
             text(
-                f"SELECT {_COLD} FROM heart.transcripts_cold WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
-                " AND (agent_id, episode_id) > (:after_agent, CAST(:after AS uuid)) ORDER BY agent_id, episode_id LIMIT :limit"
+                f"SELECT {_COLD} FROM (SELECT {_COLD}, sum(octet_length(packed)) OVER (ORDER BY agent_id, episode_id)"
+                f" - octet_length(packed) AS before FROM (SELECT {_COLD} FROM heart.transcripts_cold"
+                " WHERE (CAST(:agent AS text) IS NULL OR agent_id = :agent)"
+                " AND (agent_id, episode_id) > (:after_agent, CAST(:after AS uuid)) ORDER BY agent_id, episode_id LIMIT :limit) page"
+                ") measured WHERE before < :most ORDER BY agent_id, episode_id"
             ),
-            {"agent": agent, "after_agent": after[0], "after": after[1], "limit": ROWS_AT_ONCE},
+            {"agent": agent, "after_agent": after[0], "after": after[1], "limit": ROWS_AT_ONCE, "most": BYTES_AT_ONCE},
         )
         page = list(rows)
-        for row in page:
-            yield _cold(row)
-        if len(page) < ROWS_AT_ONCE:
+        if not page:
             return
+        for row in page:
+            yield await _cold(row)
         after = (page[-1].agent_id, page[-1].episode_id)
 
 
@@ -227,7 +273,11 @@ def _packed(said: Transcript) -> bytes:
     return zlib.compress(json.dumps({"detail": said.detail, "turns": turns}, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def _cold(row: Any) -> Cold:
+async def _cold(row: Any) -> Cold:
+    return await aside(row.characters, _unpacked, row)
+
+
+def _unpacked(row: Any) -> Cold:
     held = json.loads(zlib.decompress(row.packed))
     turns, served = [], {}
     for session_key, position, speaker, content, said_at, turn_id, told in held["turns"]:

@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from events import EpisodeAged, EpisodeUnsettled, derived
 from nous import clock
+from nous.aside import aside
 from store import episodes, sessions, transcripts
 from store.database import Write
 from store.episodes import SUMMARY_CHARACTERS, Aged, Episode
@@ -40,8 +41,8 @@ async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
         return Skip(why)
     there = await transcripts.at_hand(db, episode)
     said = await transcripts.whole(db, episode, there)
-    if lacks := _lacks(episode, said, kit):
-        return _first(episode, event, lacks, said, kit)
+    if lacks := await _lacks(episode, said, kit):
+        return await _first(episode, event, lacks, said, kit)
     becomes = BECOMES[event.stage]
     most = kit.settings.episode_trimmed_characters
     evidence = await ageing.shorten(db, episode, said, becomes, there=there, most=most, by=event)
@@ -66,20 +67,20 @@ def _days(event: EpisodeAged, kit: Kit) -> int:
     return kit.settings.episode_trim_days if event.stage == "trim" else kit.settings.episode_archive_days
 
 
-def _lacks(episode: Episode, said: Transcript, kit: Kit) -> str | None:
+async def _lacks(episode: Episode, said: Transcript, kit: Kit) -> str | None:
     """What is to be made before less of the transcript is at hand, if anything."""
     if episode.settled_by is None:
         return "it has no summary"
     if reading.is_short(episode):
         return f"its summary has fewer than {SUMMARY_CHARACTERS} characters"
-    is_read = episode.model is not None or not settling.has_writer(kit) or not _is_voiced(said)
+    is_read = episode.model is not None or not settling.has_writer(kit) or not await _is_voiced(said)
     return None if is_read else f"no mind has read it, and {_model(kit)} can"
 
 
-def _first(episode: Episode, event: EpisodeAged, lacks: str, said: Transcript, kit: Kit) -> Done:
+async def _first(episode: Episode, event: EpisodeAged, lacks: str, said: Transcript, kit: Kit) -> Done:
     """Have it read; its time comes again."""
     evidence = {"model": _model(kit)}
-    can_be_made = _is_voiced(said) and (settling.has_writer(kit) or episode.settled_by is not None)
+    can_be_made = await _is_voiced(said) and (settling.has_writer(kit) or episode.settled_by is not None)
     if not can_be_made or said.characters < SUMMARY_CHARACTERS:
         return Done("left", about=episode.episode_id, reason=f"{lacks}, and there is nothing to make it of", evidence=evidence)
     of = (event.agent_id, str(episode.episode_id), "before_ageing", _model(kit), episode.recorded_by)
@@ -89,9 +90,9 @@ def _first(episode: Episode, event: EpisodeAged, lacks: str, said: Transcript, k
     return Done("asked", about=episode.episode_id, reason=lacks, evidence=evidence, publishes=(asked,))
 
 
-def _is_voiced(said: Transcript) -> bool:
+async def _is_voiced(said: Transcript) -> bool:
     """Whether anybody said anything that a summary can be made of."""
-    return Said(transcript.of(said)).is_voiced
+    return Said(await aside(said.characters, transcript.of, said)).is_voiced
 
 
 def _reason(episode: Episode, event: EpisodeAged) -> str:

@@ -21,7 +21,7 @@ SIDE_BY_SIDE = 2
 
 async def let_go(db: Write, event: TranscriptExpired, kit: Kit) -> Ending:
     """Let go of a transcript that was put away for as long as it is kept."""
-    kept = await transcripts.cold(db, event.agent_id, event.episode_id)
+    kept = await transcripts.held(db, event.agent_id, event.episode_id)
     days = kit.settings.transcript_cold_days
     if kept is None:
         return Skip("nothing of it is put away")
@@ -33,7 +33,7 @@ async def let_go(db: Write, event: TranscriptExpired, kit: Kit) -> Ending:
         "let_go",
         about=event.episode_id,
         reason=f"it was put away {(event.occurred_at - kept.put_away_at).days} days before",
-        evidence={"let_go": {"characters": kept.characters, "compressed": kept.bytes}},
+        evidence={"let_go": {"characters": kept.characters, "compressed": kept.packed_bytes}},
     )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from sqlalchemy.exc import ProgrammingError
@@ -48,6 +49,7 @@ async def test_a_transcript_comes_back_as_it_was_to_the_byte(database: Database,
         size = await transcripts.put_away(db, (A, row.episode_id), said, at=NOON)
         kept = await transcripts.cold(db, A, row.episode_id)
         assert kept == transcripts.Cold(A, row.episode_id, said, said.characters, size, NOON)
+        assert await transcripts.held(db, A, row.episode_id) == transcripts.Held(said.characters, size, NOON)
         assert said.bytes > size
         async with erasing(db) as erase:
             await transcripts.keep_at_hand(erase, row, Transcript(), there=said)
@@ -56,7 +58,7 @@ async def test_a_transcript_comes_back_as_it_was_to_the_byte(database: Database,
         async with erasing(db) as erase:
             await transcripts.keep_at_hand(erase, row, said, there=Transcript())
             await transcripts.let_go(erase, A, row.episode_id)
-        assert await transcripts.cold(db, A, row.episode_id) is None
+        assert await transcripts.cold(db, A, row.episode_id) is await transcripts.held(db, A, row.episode_id) is None
     assert await the_turns(database) == before
 
 
@@ -68,7 +70,7 @@ async def test_some_of_it_at_hand_is_that_and_the_other_conversation_is_as_it_wa
         async with erasing(db) as erase:
             await transcripts.keep_at_hand(erase, row, some, there=said)
         assert (await transcripts.at_hand(db, row)).turns == some.turns
-        assert await sessions.next_position(db, A, row.session_key or an_id()) == len(HARD) + 1
+        assert await transcripts.next_position(db, A, row.session_key or an_id()) == len(HARD) + 1
     others = [one for one in await the_turns(database) if str(row.session_key) not in one]
     assert others == [one for one in before if str(row.session_key) not in one]
 
@@ -84,6 +86,22 @@ async def test_what_was_put_away_first_keeps_its_time_when_more_is_added(databas
         assert await transcripts.expired(db, A, before=NOON, after=None, limit=9) == [(row.episode_id, NOON)]
         assert await transcripts.expired(db, A, before=NOON, after=row.episode_id, limit=9) == []
         assert await transcripts.expired(db, A, before=NOON - timedelta(microseconds=1), after=None, limit=9) == []
+
+
+async def test_all_that_is_put_away_is_read_a_few_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcripts, "BYTES_AT_ONCE", 100)
+    made = sorted(an_id() for _ in range(5))
+    async with database.write(["pages"]) as db:
+        for one in made:
+            await episodes.put(db, an_episode(agent_id="pages", episode_id=one))
+            await transcripts.put_away(db, ("pages", one), Transcript("before"), at=NOON)
+        read: list[tuple[UUID, str | None]] = []
+        async for one in transcripts.all_cold(db, agent="pages"):
+            read.append((one.episode_id, one.transcript.detail))
+            if len(read) == 1:
+                for other in made:
+                    await transcripts.put_away(db, ("pages", other), Transcript("since"), at=NOON)
+    assert read == [(one, "before" if at < 3 else "since") for at, one in enumerate(made)]
 
 
 async def test_only_for_the_block_may_a_worker_erase_and_only_what_its_transaction_is_for(database: Database, row: Episode) -> None:

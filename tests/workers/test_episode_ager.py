@@ -14,10 +14,10 @@ from nous.errors import UserMistake
 from providers.offline import OfflineMind
 from recall import sessions as reporting
 from recall.tools import Tools
-from store import episodes, memory_vectors, passages, sessions, usage
+from store import episodes, facts, memory_vectors, mentions, passages, sessions, transcripts, usage
 from store.episodes import Episode
 from store.sessions import Turn
-from tests.factories import a_vector, an_id
+from tests.factories import a_fact, a_mention, a_vector, an_id
 from tests.store.conftest import run
 from tests.workers.ageing import (
     BEGAN,
@@ -153,7 +153,7 @@ async def test_the_first_and_last_parts_stay_and_the_whole_is_put_away(kit: Kit,
     kept = await cold(kit, row)
     assert kept is not None
     assert kept.transcript == before
-    assert kept.bytes < before.bytes / 10
+    assert kept.packed_bytes < before.bytes / 10
     now = await get(kit, row)
     assert (now.aged, now.title, now.summary, now.settled_by) == ("trimmed", row.title, row.summary, row.settled_by)
     (receipt,) = await ager.receipts()
@@ -167,7 +167,7 @@ async def test_the_first_and_last_parts_stay_and_the_whole_is_put_away(kit: Kit,
     }
     assert receipt.evidence["after"]["characters"] == after_.characters
     assert receipt.evidence["after"]["passages"] < 5 < receipt.evidence["before"]["passages"]
-    assert receipt.evidence["put_away"] == {"characters": before.characters, "bytes": before.bytes, "compressed": kept.bytes}
+    assert receipt.evidence["put_away"] == {"characters": before.characters, "bytes": before.bytes, "compressed": kept.packed_bytes}
 
 
 async def test_passages_of_what_is_not_at_hand_give_back_their_room_and_those_that_stay_keep_vector_and_use(kit: Kit, ager: Bench) -> None:
@@ -202,6 +202,23 @@ async def test_a_transcript_that_came_as_a_text_is_cut_too_and_what_is_short_is_
     assert (await cold(kit, short)) is None
     assert await ager.outcomes() == ["trimmed", "trimmed"]
     assert await planned(kit, after(89)) == []
+
+
+async def test_as_long_a_text_as_may_be_with_as_many_facts_is_trimmed_within_the_time_and_can_be_had_back(kit: Kit, ager: Bench) -> None:
+    sentences = [f"Of harbour {at} we spoke at length, and of its ferry." for at in range(19_000)]
+    text = " ".join(sentences)
+    row = await told(kit, text)
+    known = [a_fact(agent_id=AGENT, content=quote) for quote in (*sentences[:20], *sentences[-20:])]
+    heard = [a_mention(one, quote=one.content, source=f"episode:{row.episode_id}") for one in known]
+    async with kit.database.write([AGENT]) as db:
+        await facts.insert(db, known)
+        await mentions.insert(db, heard)
+    await ager.work(aged(row, "trim"))
+    assert await ager.outcomes() == ["trimmed"]
+    kept = (await get(kit, row)).detail
+    assert kept is not None
+    assert (len(text) > 1_000_000, len(kept) < 2_100) == (True, True)
+    assert (await whole(kit, row)).detail == text
 
 
 # ── archived ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -386,7 +403,7 @@ async def test_turns_that_were_added_to_a_trimmed_session_belong_to_the_whole_an
     assert row.session_key
     again = next(one for one in before.turns if one.turn_id == "t5" and one.speaker == "assistant")
     async with kit.database.write([AGENT]) as db:
-        at = await sessions.next_position(db, AGENT, row.session_key)
+        at = await transcripts.next_position(db, AGENT, row.session_key)
         late = Turn(AGENT, row.session_key, at, "user", "One thing more.", after(31), "late")
         assert await sessions.add_turn(db, late) is None
         assert await sessions.add_turn(db, replace(again, position=at + 1)) is None
@@ -394,6 +411,23 @@ async def test_turns_that_were_added_to_a_trimmed_session_belong_to_the_whole_an
     await ager.work(aged(row, "archive"))
     await thaw(kit, row, at=after(95))
     assert (await at_hand(kit, row)).turns == (*before.turns, late)
+
+
+async def test_what_is_said_later_in_an_archived_session_stands_behind_what_was_put_away_and_nothing_is_lost(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    before = await at_hand(kit, row)
+    await ager.work(aged(row, "archive"))
+    assert row.session_key
+    late = []
+    for words in ("One thing more.", "And another."):
+        async with kit.database.write([AGENT]) as db:
+            at = await transcripts.next_position(db, AGENT, row.session_key)
+            late.append(Turn(AGENT, row.session_key, at, "user", words, after(91), words))
+            assert await sessions.add_turn(db, late[-1]) is None
+    assert [one.position for one in late] == [len(TALK) + 1, len(TALK) + 2]
+    assert (await whole(kit, row)).turns == (*before.turns, *late)
+    await thaw(kit, row, at=after(95))
+    assert (await at_hand(kit, row)).turns == (*before.turns, *late)
 
 
 async def test_an_episode_that_is_settled_again_is_read_whole_and_no_more_of_it_is_at_hand(

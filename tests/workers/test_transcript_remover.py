@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from tests.store.conftest import run
 from tests.workers.ageing import BEGAN, aged, cold, due, expired, get, spoken
 from tests.workers.conftest import Bench
 from workers.runtime.worker import Kit
@@ -45,6 +46,16 @@ async def test_it_is_kept_for_a_year_from_when_it_was_put_away_and_then_let_go_o
     now = await get(kit, row)
     assert (now.aged, now.summary) == ("archived", row.summary)
     assert await planned(kit, after(9_999)) == []
+
+
+async def test_it_is_let_go_of_unread(kit: Kit, bench: Callable[[str], Bench], remover: Bench) -> None:
+    row = await spoken(kit)
+    await bench("episode_ager").work(aged(row, "archive"))
+    async with kit.database.write([row.agent_id]) as db:
+        await run(db, "UPDATE heart.transcripts_cold SET packed = 'in no shape to be read'")
+    await remover.work(expired(row, at=after(500)))
+    (let_go,) = await remover.receipts()
+    assert (let_go.outcome, let_go.evidence["let_go"]["compressed"]) == ("let_go", len("in no shape to be read"))
 
 
 async def test_nothing_is_let_go_of_where_all_is_kept_for_ever(kit: Kit, bench: Callable[[str], Bench], remover: Bench) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from events import EpisodeThawed, Event
 from nous import clock
+from nous.aside import aside
 from nous.called import command
 from nous.errors import UserMistake
 from store import episodes, mentions, passages, transcripts
@@ -28,7 +29,10 @@ async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, 
 
     Gives what that came to, as evidence.
     """
-    kept = Transcript() if aged == "archived" else excerpt.of(said, most=most, resting=await _resting(db, episode))
+    kept = Transcript()
+    if aged != "archived":
+        resting = await _resting(db, episode)
+        kept = await aside(said.characters, excerpt.of, said, most=most, resting=resting)
     away = None
     if kept != said:
         size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=by.occurred_at)
@@ -50,13 +54,14 @@ async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]
     episode = await episodes.get(db, told.agent_id, told.episode_id)
     if episode is None:
         raise UserMistake(f"agent {told.agent_id!r} has no episode {told.episode_id}")
-    if episode.aged and await transcripts.cold(db, episode.agent_id, episode.episode_id) is None:
+    away = await transcripts.cold(db, episode.agent_id, episode.episode_id) if episode.aged else None
+    if episode.aged and away is None:
         raise UserMistake(
             f"of episode {episode.episode_id} nothing is put away: it was so short that all of it is at hand, or it was let go of;"
             f" {command()} explain episode {episode.episode_id} says which"
         )
     there = await transcripts.at_hand(db, episode)
-    said = await transcripts.whole(db, episode, there)
+    said = transcripts.joined(away.transcript, there) if away else there
     after = replace(episode, aged=None, whole_until=told.until, detail=said.detail, recorded_at=clock.now(), recorded_by=told.event_id)
     passages_before, passages_after = await _keep(db, after, said, there)
     async with erasing(db) as erase:
@@ -70,11 +75,14 @@ async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]
 async def _keep(db: Write, episode: Episode, said: Transcript, there: Transcript) -> tuple[int, int]:
     """Let this be what is at hand of it, where `there` was; how many passages there were and are."""
     await episodes.put(db, episode)
-    cut = cutting.cut(transcript.of(said), began=episode.started_at) if episode.settled_by else []
-    made = passages.worded(episode.agent_id, episode.episode_id, cut)
+    made = await aside(said.characters, _passages, episode, said) if episode.settled_by else []
     async with erasing(db) as erase:
         await transcripts.keep_at_hand(erase, episode, said, there=there)
         return await passages.remake(erase, episode.agent_id, episode.episode_id, made), len(made)
+
+
+def _passages(episode: Episode, said: Transcript) -> list[passages.Worded]:
+    return passages.worded(episode.agent_id, episode.episode_id, cutting.cut(transcript.of(said), began=episode.started_at))
 
 
 async def _resting(db: Write, episode: Episode) -> set[str]:
