@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import groupby
+from uuid import UUID
 
 from rich.progress import BarColumn, Progress, TextColumn
 
@@ -20,7 +20,6 @@ import providers
 from nous import clock, guard
 from nous.junk import why_junk
 from nous.settings import Settings
-from nous.text import content_hash
 from providers import single_valued
 from store import audit, audit_sampled, audits, embedders
 from store.audit import Found, Seen, Week
@@ -46,7 +45,9 @@ SECONDS = 40.0
 LONGEST_CHAIN = 20
 FIRST = 5
 ATTRIBUTES_LOOKED_AT = 10_000
-PAGE_TAKES_S = 1.0
+FIRST_BLOCK = 8
+BLOCK_TAKES = 1 / 8  # of the time there is
+BLOCK_TAKES_S = 5.0  # at most
 GUARDED_CHARACTERS = 1_000
 
 
@@ -169,20 +170,23 @@ class Look:
     async def _compared(
         self, used: Registered, floor: float, drawn: Sequence[Drawn], *, within_s: float
     ) -> AsyncIterator[tuple[Sequence[Drawn], list[Twin]]]:
-        """These facts page by page, each with the twins of it, until they or the time are over; a page takes about a second.
+        """These facts block by block, each with the twins of it, until they or the time are over; the first block is always compared.
 
-        Agent by agent, in an order of chance: the vectors of one are read once for all of its facts in a page.
+        Blocks are cut from the order of chance in which the facts were drawn, across all agents, so that however many are compared when
+        the time is over, those are drawn by chance too. In a block agent by agent: the vectors of one are read once for all of its facts.
         """
-        until, page = time.monotonic() + within_s, 8
-        ordered = sorted(drawn, key=lambda one: (content_hash(one.agent_id), one.agent_id))
-        for agent, ones in groupby(ordered, key=lambda one: one.agent_id):
-            left = list(ones)
-            while left and time.monotonic() < until:
-                some, left, began = left[:page], left[page:], time.monotonic()
-                async with self.database.overview() as db:
-                    near = await audit_sampled.twins(db, used, agent, [one.fact_id for one in some], floor=floor)
-                page = max(1, min(256, 2 * page, int(page * PAGE_TAKES_S / max(time.monotonic() - began, 0.001))))
-                yield some, near
+        began, at, size = time.monotonic(), 0, FIRST_BLOCK
+        while at < len(drawn) and (at == 0 or time.monotonic() < began + within_s):
+            block, block_began = drawn[at : at + size], time.monotonic()
+            near = [twin for agent, facts in _by_agent(block).items() for twin in await self._twins_of(used, floor, agent, facts)]
+            yield block, near
+            at += size
+            a_second = len(block) / max(time.monotonic() - block_began, 0.001)
+            size = max(1, min(4 * size, int(a_second * min(within_s * BLOCK_TAKES, BLOCK_TAKES_S))))
+
+    async def _twins_of(self, used: Registered, floor: float, agent: str, facts: Sequence[UUID]) -> list[Twin]:
+        async with self.database.overview() as db:
+            return await audit_sampled.twins(db, used, agent, facts, floor=floor)
 
     async def _weeks(self, used: Registered, floor: float) -> list[Redundant]:
         self.step("added week by week")
@@ -286,6 +290,13 @@ class Look:
 UNSETTLED = ("never asked", "unsure")
 
 
+def _by_agent(drawn: Sequence[Drawn]) -> dict[str, list[UUID]]:
+    of_agent: dict[str, list[UUID]] = {}
+    for one in drawn:
+        of_agent.setdefault(one.agent_id, []).append(one.fact_id)
+    return of_agent
+
+
 def _standing(twin: Twin) -> str:
     """How two facts that are as near as one stand: settled, said of something else, told apart by the guard, unsure, never asked."""
     if twin.known and twin.known != "unsure":
@@ -302,7 +313,7 @@ def _recently(weeks: Sequence[Redundant]) -> Finding:
     recent = [one for one in weeks[-RECENT_WEEKS:] if one.week.added]
     return Finding(
         KINDS["redundant_added"],
-        Share(sum(one.redundant for one in recent), sum(one.week.added for one in recent)),
+        audit_page.together(recent),
         is_sampled=True,
         detail={
             "merged since": sum(one.week.merged for one in recent),

@@ -99,7 +99,7 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one kind. `estimate` is how many there are in all where a sample was looked at."""
+    """What was found of one kind. `estimate` is how many there are in all where `share` is of a sample, and not of all."""
 
     kind: Kind
     share: Share
@@ -115,8 +115,17 @@ class Finding:
         if self.limit is None or not self.share.count:
             return False
         if not 0 < self.limit < 1:
-            return self.share.count > self.limit
+            return self._at_least > self.limit
         return (self.share.interval[0] if self.is_sampled else self.share.count / max(self.share.of, 1)) > self.limit
+
+    @property
+    def _at_least(self) -> float:
+        """How many there are in all; by a sample, surely."""
+        if not self.is_sampled:
+            return self.share.count
+        if self.estimate is None:
+            return self.share.interval[0] * self.share.of
+        return max(self.share.count, self.share.interval[0] / (self.share.value or 1.0) * self.estimate)
 
     @property
     def mend(self) -> str:

@@ -12,7 +12,7 @@ from store.audits import Audit
 
 from . import place, screen
 from .audit_findings import Finding
-from .shares import Share
+from .shares import Share, added
 
 RECENT_WEEKS = 4
 
@@ -70,7 +70,7 @@ class Looked:
     @property
     def trend(self) -> str:
         """How what is redundant of what is added goes: the last four weeks against the four before them."""
-        now, before = (_together(self.weeks[start:end]) for start, end in ((-RECENT_WEEKS, None), (-2 * RECENT_WEEKS, -RECENT_WEEKS)))
+        now, before = (together(self.weeks[start:end]) for start, end in ((-RECENT_WEEKS, None), (-2 * RECENT_WEEKS, -RECENT_WEEKS)))
         if not now.of or not before.of:
             return "too little was added to say"
         if now.interval[0] > before.interval[1]:
@@ -106,8 +106,11 @@ class Looked:
         }
 
 
-def _together(weeks: Sequence[Redundant]) -> Share:
-    return Share(sum(one.redundant for one in weeks), sum(one.week.added for one in weeks))
+def together(weeks: Sequence[Redundant]) -> Share:
+    """What is redundant of what these weeks added: what was merged, and what stands beside a twin, as far as those looked at can tell."""
+    merged = Share(sum(one.week.merged for one in weeks), sum(one.week.added for one in weeks))
+    beside = [(one.week.active, Share(one.twins, one.looked_at)) for one in weeks if one.week.active]
+    return added([(merged.of, merged), *beside], of=merged.of)
 
 
 def tell(looked: Looked, before: Audit | None) -> None:

@@ -7,14 +7,19 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
 
 from nous import clock
+from nous.cli.audit import FIRST_BLOCK, Asked, Look
 from nous.cli.audit_findings import KINDS, Finding
+from nous.cli.audit_page import Redundant, together
 from nous.cli.shares import Share
-from store import decisions, embedders, episodes, facts, mentions, relations, usage, vectors
+from nous.settings import Settings
+from store import audit_sampled, decisions, embedders, episodes, facts, mentions, relations, usage, vectors
+from store.audit import Week
 from store.database import Database
 from store.facts import Fact
 from store.usage import Usage
@@ -30,7 +35,7 @@ async def stored(database: Database, new: Sequence[Fact], *, seeds: Sequence[int
     async with database.overview() as db:
         table = (await embedders.active(db)).table
     chosen = seeds if seeds is not None else range(1, len(new) + 1)
-    async with database.write([A]) as db:
+    async with database.write({one.agent_id for one in new}) as db:
         await facts.insert(db, new)
         await vectors.insert(db, table, [(*one.key, a_vector(seed)) for one, seed in zip(new, chosen, strict=True) if seed])
 
@@ -71,6 +76,23 @@ async def test_two_facts_as_near_as_one_are_twins_until_somebody_settles_them(no
     settled = (await found(nous))["likely_twins"]
     assert settled["count"] == 0
     assert settled["detail"]["settled"] >= 1
+
+
+async def test_what_was_compared_when_the_time_is_over_was_drawn_by_chance_from_every_agent(nous: Nous, database: Database) -> None:
+    large = [a_fact(agent_id=A, fact_id=UUID(int=at), content=f"Maria has seen the film {at}") for at in range(60)]
+    small = [a_fact(agent_id=f"b{at % 20}", fact_id=UUID(int=100 + at), content=f"Ken has read the book {at}") for at in range(60)]
+    await stored(database, large, seeds=[at // 2 + 1 for at in range(60)])
+    await stored(database, small)
+    async with database.overview() as db:
+        drawn = await audit_sampled.sampled(db, agent=None, limit=120)
+        used = await embedders.active(db)
+    look = Look(Settings(embedder="zero"), database, Asked(), lambda _: None)
+    pages = [page async for page, _ in look._compared(used, 0.9, drawn, within_s=0.0)]
+    assert pages == [drawn[:FIRST_BLOCK]]
+    assert len({one.agent_id for one in pages[0]}) > 2
+    every = [(page, near) async for page, near in look._compared(used, 0.9, drawn, within_s=60.0)]
+    assert [one for page, _ in every for one in page] == drawn
+    assert {twin.fact_id for _, near in every for twin in near} == {one.fact_id for one in large}
 
 
 async def test_a_fact_without_a_vector_is_found_and_the_command_makes_it(nous: Nous, database: Database) -> None:
@@ -294,6 +316,35 @@ def test_a_few_of_a_sample_are_above_no_limit_that_chance_alone_may_pass() -> No
     assert not few.is_over
     assert replace(few, share=Share(200, 2_000)).is_over
     assert replace(few, is_sampled=False).is_over
+
+
+def a_week(*, added: int, merged: int = 0, looked_at: int, twins: int) -> Redundant:
+    return Redundant(Week(NOON, added, merged, added - merged), looked_at, twins)
+
+
+def test_what_was_sampled_of_a_week_is_as_sure_as_the_sample_and_not_as_what_was_added() -> None:
+    few = together([a_week(added=10_000, looked_at=10, twins=2)])
+    assert (few.count, few.of) == (2_000, 10_000)
+    assert few.interval[0] < 0.10
+    assert few.interval[1] == pytest.approx(Share(2, 10).interval[1], abs=0.01)
+    assert not Finding(KINDS["redundant_added"], few, is_sampled=True, limit=0.10).is_over
+    many = together([a_week(added=10_000, looked_at=100, twins=20) for _ in range(4)])
+    assert many.value == pytest.approx(0.2)
+    assert many.interval == pytest.approx(Share(80, 400).interval, abs=0.01)
+    assert Finding(KINDS["redundant_added"], many, is_sampled=True, limit=0.10).is_over
+
+
+def test_a_week_of_which_nothing_was_looked_at_may_be_all_or_nothing() -> None:
+    assert together([a_week(added=1_000, looked_at=0, twins=0)]).interval == (0.0, 1.0)
+    assert together([]).interval == (0.0, 1.0)
+
+
+def test_a_limit_that_is_a_number_is_held_against_how_many_there_are_in_all_and_not_in_the_sample() -> None:
+    twins = Finding(KINDS["likely_twins"], Share(50, 2_000), is_sampled=True, estimate=25_000, limit=10_000)
+    assert twins.is_over
+    assert not replace(twins, limit=24_000).is_over
+    assert replace(twins, estimate=50, limit=49).is_over
+    assert not Finding(KINDS["redundant_added"], together([a_week(added=100, looked_at=10, twins=2)]), is_sampled=True, limit=19).is_over
 
 
 # ── merges ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
