@@ -45,9 +45,8 @@ SECONDS = 40.0
 LONGEST_CHAIN = 20
 FIRST = 5
 ATTRIBUTES_LOOKED_AT = 10_000
-FIRST_BLOCK = 8
-BLOCK_TAKES = 1 / 8  # of the time there is
-BLOCK_TAKES_S = 5.0  # at most
+LEAST_BLOCK = 8
+BLOCK_TAKES_S = 10.0  # at most, and at most half of the time that is left: a statement has 30 s
 GUARDED_CHARACTERS = 1_000
 
 
@@ -175,14 +174,15 @@ class Look:
         Blocks are cut from the order of chance in which the facts were drawn, across all agents, so that however many are compared when
         the time is over, those are drawn by chance too. In a block agent by agent: the vectors of one are read once for all of its facts.
         """
-        began, at, size = time.monotonic(), 0, FIRST_BLOCK
-        while at < len(drawn) and (at == 0 or time.monotonic() < began + within_s):
-            block, block_began = drawn[at : at + size], time.monotonic()
+        until, at, size = time.monotonic() + within_s, 0, LEAST_BLOCK
+        while at < len(drawn) and (at == 0 or time.monotonic() < until):
+            block, began = drawn[at : at + size], time.monotonic()
             near = [twin for agent, facts in _by_agent(block).items() for twin in await self._twins_of(used, floor, agent, facts)]
             yield block, near
             at += size
-            a_second = len(block) / max(time.monotonic() - block_began, 0.001)
-            size = max(1, min(4 * size, int(a_second * min(within_s * BLOCK_TAKES, BLOCK_TAKES_S))))
+            now = time.monotonic()
+            a_second = len(block) / max(now - began, 0.001)
+            size = max(LEAST_BLOCK, min(4 * size, int(a_second * min((until - now) / 2, BLOCK_TAKES_S))))
 
     async def _twins_of(self, used: Registered, floor: float, agent: str, facts: Sequence[UUID]) -> list[Twin]:
         async with self.database.overview() as db:

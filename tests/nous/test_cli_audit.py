@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from nous import clock
-from nous.cli.audit import FIRST_BLOCK, Asked, Look
+from nous.cli.audit import LEAST_BLOCK, Asked, Look
 from nous.cli.audit_findings import KINDS, Finding
 from nous.cli.audit_page import Redundant, together
 from nous.cli.shares import Share
@@ -88,7 +88,7 @@ async def test_what_was_compared_when_the_time_is_over_was_drawn_by_chance_from_
         used = await embedders.active(db)
     look = Look(Settings(embedder="zero"), database, Asked(), lambda _: None)
     pages = [page async for page, _ in look._compared(used, 0.9, drawn, within_s=0.0)]
-    assert pages == [drawn[:FIRST_BLOCK]]
+    assert pages == [drawn[:LEAST_BLOCK]]
     assert len({one.agent_id for one in pages[0]}) > 2
     every = [(page, near) async for page, near in look._compared(used, 0.9, drawn, within_s=60.0)]
     assert [one for page, _ in every for one in page] == drawn
