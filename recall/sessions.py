@@ -10,8 +10,11 @@ What an utterance belongs to, by its turn_id:
 
     an answer ──────────▶ the session in which its turn began, open or ended; one that had ended is closed again, with it
     a user's words ─┬─ a session is open ────────────────────────────────▶ that one
-                    ├─ said so, under this id, as the last one was ending ▶ that one: they are told again, and change nothing
+                    ├─ said so, under this id, as the last one was ending,
+                    │  or at this very moment ──────────────────────────▶ that one: they are told again, and change nothing
                     └─ otherwise ────────────────────────────────────────▶ a session that begins with them
+
+A turn is recognised though its words are put away or let go of; one of which words were forgotten is refused.
 
 All of it is in Postgres. Each call is one transaction that holds the agent's lock and reads the session anew, so it does not matter
 which process makes it, how many do at once, or which of them ended meanwhile. The embedder is asked before, with no transaction open.
@@ -39,7 +42,8 @@ from .reported import ASSISTANT, USER, Said
 from .tools import Tools
 
 SILENT_AT_ONCE = 100
-TOLD_AGAIN_WITHIN = timedelta(hours=1)  # the same words under the same id later on are the next conversation, that numbers its turns anew
+TOLD_AGAIN_WITHIN = timedelta(hours=1)
+"""The same words under the same id later on are the next conversation, that numbers its turns anew; unless said in one moment."""
 
 log = structlog.get_logger()
 
@@ -130,7 +134,12 @@ async def _keep(db: Write, heard: Said) -> tuple[Session, bool]:
         turn_id=heard.turn_id,
     )
     known = await sessions.add_turn(db, turn)
-    if known is not None and known != heard.content:
+    if known is not None and known.is_forgotten:
+        raise UserMistake(
+            f"turn {heard.turn_id!r} of session {heard.session_id!r} was reported before, and words of it were forgotten since, so what"
+            " comes under its id is not kept; a turn that is no retry needs another id, or none"
+        )
+    if known is not None and not known.says(heard.content):
         raise UserMistake(
             f"turn {heard.turn_id!r} of session {heard.session_id!r} was reported before with other words, so these were not kept; a turn"
             " that is no retry needs another id, or none"
@@ -148,8 +157,9 @@ async def _session_of(db: Write, heard: Said) -> Session | None:
     begun = await sessions.begun_in(db, heard.agent, heard.session_id, heard.turn_id)
     if begun is None:
         return is_open
-    session, said = begun
-    is_told_again = said == heard.content and clock.now() - session.heard_at < TOLD_AGAIN_WITHIN
+    session, known = begun
+    may_be = known.is_forgotten or known.says(heard.content)
+    is_told_again = may_be and (known.said_at == heard.at or clock.now() - session.heard_at < TOLD_AGAIN_WITHIN)
     return session if heard.speaker == ASSISTANT or is_told_again else None
 
 

@@ -35,7 +35,7 @@ class Episode:
     `session_key` leads to its turns, `detail` is the transcript that came with the event instead. `opening` is the first 200 characters
     the user said. `put_aside` says why it is not active. `settled_by` is the event whose summary and facts it has, `model` the mind that
     read it for them; None when none did. `aged` says how much of its transcript is at hand, None while all of it is; until `whole_until`
-    it stays so.
+    it stays so. Since `let_go_at` what is not at hand is kept nowhere.
     """
 
     agent_id: str
@@ -64,6 +64,7 @@ class Episode:
     settled_by: str | None = None
     aged: Aged | None = None
     whole_until: datetime | None = None
+    let_go_at: datetime | None = None
 
     @property
     def said(self) -> str:

@@ -4,6 +4,7 @@
     relations       ─▶ under a key that follows from nothing; a merging one goes, what its text ended is inherited
     vectors, versions, counts of use, answers, writings of its episodes, outbox, retries ─▶ gone
     archive, receipts, episodes, turns, what was put away of them ─▶ gone, emptied, or with a mark in place of the words
+    known turns     ─▶ without the digest of what they said; under such an id nothing more is taken
     bus.forgotten   ─▶ a tombstone for every event
 
 The row of a forgotten fact is matched by nobody: no hash, no vector, no subject, and a key that no text has.
@@ -23,7 +24,7 @@ from nous import ids
 from nous.aside import aside
 from nous.fence import without_recalled
 
-from . import archive, briefs, episodes, forgotten, leftovers, lineage, many, passages, receipts, relations, spans, transcripts
+from . import archive, briefs, episodes, forgotten, known_turns, leftovers, lineage, many, passages, receipts, relations, spans, transcripts
 from .database import Erase, Read
 from .episodes import Episode
 from .facts import Fact
@@ -250,6 +251,7 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
         said = await aside(away.characters, away.transcript.redacted, wordings)
         if said != away.transcript:
             await transcripts.put_away(db, (before.agent_id, before.episode_id), said, at=away.put_away_at)
+    await _known(db, told, wordings)
     title, summary = await _headed(db, before, wordings)
     after = replace(
         before,
@@ -278,6 +280,17 @@ async def _episode(db: Erase, told: Told, wordings: Collection[str], *, by: str,
     await passages.erase(db, before.agent_id, before.episode_id)
     await _count(db, "UPDATE heart.episodes SET asked_of = NULL WHERE agent_id = :agent AND episode_id = :episode", **key)
     return after if before.settled_by and after.active and after.ended_at else None
+
+
+async def _known(db: Erase, told: Told, wordings: Collection[str]) -> None:
+    """Let nothing be known of what the turns said that had these words; once a transcript was let go of, of what any turn said."""
+    agent, session = told.episode.agent_id, told.episode.session_key
+    if session is None:
+        return
+    turns = (*told.turns, *(told.away.transcript.turns if told.away else ()))
+    await known_turns.forget(db, [one for one in turns if spans.redacted(one.content, wordings) != one.content])
+    if told.episode.let_go_at is not None:
+        await known_turns.forget_all(db, agent, session)
 
 
 async def _headed(db: Erase, episode: Episode, wordings: Collection[str]) -> tuple[str | None, str | None]:

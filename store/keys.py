@@ -1,6 +1,7 @@
 """What a text is known by: the key its relations are kept under."""
 
 import hashlib
+from uuid import UUID
 
 from nous.text import normalise
 
@@ -8,6 +9,12 @@ from nous.text import normalise
 def text_key(content: str, subject: str | None, attribute: str | None) -> bytes:
     """SHA-256 over what is said, of whom, and of which attribute, each normalised: `Berlin` may be where Ken lives, or where he works."""
     parts = (normalise(content), normalise(subject or ""), normalise(attribute or ""))
+    return hashlib.sha256("\x1f".join(f"{len(part)}:{part}" for part in parts).encode()).digest()
+
+
+def turn_digest(session_key: UUID, turn_id: str, speaker: str, content: str) -> bytes:
+    """SHA-256 over what was said under one turn_id, to tell a repeat from other words; the same words elsewhere have another."""
+    parts = (str(session_key), turn_id, speaker, content)
     return hashlib.sha256("\x1f".join(f"{len(part)}:{part}" for part in parts).encode()).digest()
 
 

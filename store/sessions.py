@@ -1,7 +1,7 @@
 """Sessions: conversations as an agent reports them, and their turns word for word.
 
 One of a session_id is open at a time; when it has ended, the same session_id begins another. A turn that is reported again under its
-turn_id is the same turn, as recall/sessions.py says.
+turn_id is the same turn, as recall/sessions.py says; also when its words are not at hand (store/known_turns.py).
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from . import many
+from . import keys, many
 from .database import Read, Write
 
 Ending = Literal["ended", "abandoned"]
@@ -57,10 +57,37 @@ class Turn:
     turn_id: str | None = None
 
 
+@dataclass(frozen=True)
+class Reported:
+    """What a speaker said under a turn_id of a session, and when: a digest of it, None when words of it were forgotten."""
+
+    session_key: UUID
+    turn_id: str
+    speaker: str
+    said_at: datetime
+    digest: bytes | None
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Words of it were forgotten, so that nobody can tell what it said."""
+        return self.digest is None
+
+    def says(self, content: str) -> bool:
+        """Whether these are its words."""
+        return self.digest == keys.turn_digest(self.session_key, self.turn_id, self.speaker, content)
+
+
 _NAMES = many.columns(Session)
 _COLUMNS = ", ".join(_NAMES)
 _PUT = text(many.upserting("heart.sessions", _NAMES, key=("agent_id", "session_key"), fixed=("session_id", "started_at")))
 _TURN = many.columns(Turn)
+_REPORTED = "t.content AS said, k.turn_id IS NOT NULL AS is_known, k.digest, coalesce(k.said_at, t.said_at) AS said_at"
+_ADD = text(
+    many.inserting("heart.turns", _TURN)
+    + " WHERE NOT EXISTS (SELECT FROM heart.turns_known k WHERE k.agent_id = q.agent_id AND k.session_key = q.session_key"
+    " AND k.turn_id = q.turn_id AND k.speaker = q.speaker)"
+    " ON CONFLICT (agent_id, session_key, turn_id, speaker) WHERE turn_id IS NOT NULL DO NOTHING RETURNING 1"
+)
 
 
 async def open_one(db: Read, agent: str, session_id: str) -> Session | None:
@@ -95,19 +122,22 @@ async def latest(db: Read, agent: str, session_id: str) -> Session | None:
     return _session(row) if row else None
 
 
-async def begun_in(db: Read, agent: str, session_id: str, turn_id: str) -> tuple[Session, str] | None:
+async def begun_in(db: Read, agent: str, session_id: str, turn_id: str) -> tuple[Session, Reported] | None:
     """The session of this id in which a user said something under this turn_id, and what: the open one, or that heard of last."""
     rows = await db.execute(
         text(
-            f"SELECT {', '.join(f's.{name}' for name in _NAMES)}, t.content AS said"
-            " FROM heart.sessions s JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
-            " WHERE s.agent_id = :agent AND s.session_id = :session AND t.turn_id = :turn AND t.speaker = 'user'"
+            f"SELECT {', '.join(f's.{name}' for name in _NAMES)}, {_REPORTED}"
+            " FROM heart.sessions s LEFT JOIN heart.turns t ON t.agent_id = s.agent_id AND t.session_key = s.session_key"
+            "  AND t.turn_id = :turn AND t.speaker = 'user'"
+            " LEFT JOIN heart.turns_known k ON k.agent_id = s.agent_id AND k.session_key = s.session_key"
+            "  AND k.turn_id = :turn AND k.speaker = 'user'"
+            " WHERE s.agent_id = :agent AND s.session_id = :session AND (t.turn_id IS NOT NULL OR k.turn_id IS NOT NULL)"
             " ORDER BY s.ended_at IS NULL DESC, s.heard_at DESC LIMIT 1"
         ),
         {"agent": agent, "session": session_id, "turn": turn_id},
     )
     row = rows.one_or_none()
-    return (_session(row), str(row.said)) if row else None
+    return (_session(row), _reported(row, row.session_key, turn_id, "user")) if row else None
 
 
 async def agents(db: Read, session_id: str, *, agent: str | None) -> list[str]:
@@ -127,25 +157,20 @@ async def put(db: Write, session: Session) -> None:
     await db.execute(_PUT, many.packed([vars(session)]))
 
 
-async def add_turn(db: Write, turn: Turn) -> str | None:
+async def add_turn(db: Write, turn: Turn) -> Reported | None:
     """Add an utterance; when its turn_id was reported before, nothing is added, and what was said then is returned."""
-    rows = await db.execute(
-        text(
-            f"INSERT INTO heart.turns ({', '.join(_TURN)}) VALUES ({', '.join(f':{name}' for name in _TURN)})"
-            " ON CONFLICT (agent_id, session_key, turn_id, speaker) WHERE turn_id IS NOT NULL DO NOTHING RETURNING 1"
-        ),
-        vars(turn),
-    )
+    rows = await db.execute(_ADD, many.packed([vars(turn)]))
     if rows.one_or_none() is not None:
         return None
-    known = await db.execute(
+    found = await db.execute(
         text(
-            "SELECT content FROM heart.turns WHERE agent_id = :agent_id AND session_key = :session_key AND turn_id = :turn_id"
-            " AND speaker = :speaker"
+            f"SELECT {_REPORTED} FROM (VALUES (1)) one"
+            " LEFT JOIN heart.turns t ON t.agent_id = :agent AND t.session_key = :key AND t.turn_id = :turn AND t.speaker = :speaker"
+            " LEFT JOIN heart.turns_known k ON k.agent_id = :agent AND k.session_key = :key AND k.turn_id = :turn AND k.speaker = :speaker"
         ),
-        vars(turn),
+        {"agent": turn.agent_id, "key": turn.session_key, "turn": turn.turn_id, "speaker": turn.speaker},
     )
-    return str(known.scalar_one())
+    return _reported(found.one(), turn.session_key, str(turn.turn_id), turn.speaker)
 
 
 async def turns(db: Read, agent: str, session_key: UUID, *, last: int | None = None) -> list[Turn]:
@@ -228,3 +253,9 @@ async def listed(db: Read, *, agent: str | None, limit: int | None) -> Sequence[
 
 def _session(row: Any) -> Session:
     return Session(**{**{name: row._mapping[name] for name in _NAMES}, "tools": tuple(row.tools)})
+
+
+def _reported(row: Any, session_key: UUID, turn_id: str, speaker: str) -> Reported:
+    """What is known of a turn without its words goes before what is at hand of it, which may be a part."""
+    digest = row.digest if row.is_known else keys.turn_digest(session_key, turn_id, speaker, row.said)
+    return Reported(session_key, turn_id, speaker, row.said_at, digest)

@@ -57,8 +57,9 @@ async def show(settings: Settings, written: str, *, agent: str | None, is_json: 
     for line in (known.detail or "").splitlines():
         console.print(screen.said(line))
     if known.aged:
-        way = f"{place.command()} episode thaw {known.episode_id} --because '…'"
-        console.print(screen.said(f"{AGED[known.aged]}; all of it, as long as it is kept: {way}", "yellow"))
+        way = f"all of it, as long as it is kept: {place.command()} episode thaw {known.episode_id} --because '…'"
+        rest = f"the rest was let go of {screen.moment(known.let_go_at)}" if known.let_go_at else way
+        console.print(screen.said(f"{AGED[known.aged]}; {rest}", "yellow"))
 
 
 async def restore(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
@@ -133,8 +134,8 @@ def print_episode(console: Console, episode: Episode) -> None:
     counts = [
         screen.plural(count, noun) for count, noun in ((episode.turn_count, "turn"), (episode.tool_count, "tool")) if count is not None
     ]
-    state = f"{episode.state}, {episode.aged}" if episode.aged else episode.state
-    facets = [episode.agent_id, state, f"{screen.moment(episode.started_at)}{until}", *counts]
+    state = [episode.state, *([episode.aged] if episode.aged else []), *(["let go of"] if episode.let_go_at else [])]
+    facets = [episode.agent_id, ", ".join(state), f"{screen.moment(episode.started_at)}{until}", *counts]
     console.print(screen.said(" · ".join([*facets, *([episode.outcome] if episode.outcome else [])]), "dim"))
     console.print(Text(str(episode.episode_id), style="dim"))
     if episode.summary:

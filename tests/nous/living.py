@@ -54,6 +54,7 @@ COMPARED = {
     "heart.passages": "passage_id",
     "heart.sessions": "session_key",
     "heart.turns": "session_key, position",
+    "heart.turns_known": "session_key, turn_id, speaker",
     "heart.transcripts_cold": "episode_id",
     "bus.receipts": "seq",
 }

@@ -7,6 +7,9 @@ import pytest
 from redis.asyncio import Redis
 
 from nous import clock
+from nous.errors import UserMistake
+from recall import sessions
+from recall.tools import Tools
 from store import episodes, transcripts
 from store.database import Database
 from store.episodes import Episode
@@ -14,7 +17,7 @@ from tests.nous.conftest import Nous
 from tests.nous.living import Living
 from tests.nous.test_replay_ageing import A, spoke, upkeep
 from tests.store.conftest import run
-from tests.workers.ageing import SENTENCES
+from tests.workers.ageing import BEGAN, SENTENCES
 from tests.workers.conftest import ScriptedEmbedder
 from tests.workers.episodes import DRINKS, LIVES, OSLO, TEA, WritingMind
 from workers.runtime.worker import Kit
@@ -123,6 +126,49 @@ async def test_a_fact_is_forgotten_from_what_was_put_away_too(nous: Nous, living
         assert await run(db, "SELECT count(*) FROM heart.passages WHERE content LIKE '%Oslo%'") == [0]
 
 
+async def test_what_was_let_go_of_is_called_so_and_cannot_be_had_whole(nous: Nous, living: Living) -> None:
+    row = await aged(living, days=31)
+    await upkeep(living, "transcripts", days=31 + 365)
+    shown = " ".join((await nous("episode", "show", str(row.episode_id))).stdout.split())
+    assert "summarised, trimmed, let go of" in shown
+    assert "the first and last parts are at hand; the rest was let go of 2021-" in shown
+    assert "episode thaw" not in shown
+    assert "let go of: " in " ".join((await nous("explain", "episode", str(row.episode_id))).stdout.split())
+    refused = await nous("episode", "thaw", str(row.episode_id), *BECAUSE)
+    assert (refused.exit_code, "nobody can have it whole again" in " ".join(refused.output.split())) == (2, True)
+
+
+async def told_again(living: Living, said: str, *, moment: bool) -> None:
+    """The turn that said where she lives, under its old id."""
+    at = BEGAN + timedelta(minutes=5) if moment else None
+    await sessions.start_turn(Tools(living.kit.database, living.kit.embedder, living.kit.settings), A, "chat", said, at=at, turn_id="t5")
+
+
+@pytest.mark.parametrize("days", [1, 31, 91, 31 + 365], ids=["whole", "trimmed", "archived", "let go of"])
+async def test_words_that_were_forgotten_do_not_come_back_with_their_turn_and_leave_no_digest(
+    nous: Nous, living: Living, database: Database, days: int
+) -> None:
+    row = await aged(living, days=min(days, 91))
+    if days > 91:
+        await upkeep(living, "transcripts", days=91 + days)
+    (fact,) = [one["fact_id"] for one in await nous.json("facts") if one["content"] == LIVES["content"]]
+    done = await nous("fact", "forget", fact, *BECAUSE, "--yes", "--json")
+    assert done.exit_code == 0, done.output
+    await living.settle()
+    if days == 1:
+        await upkeep(living, "episodes", days=91)
+    for moment in (True, False):
+        with pytest.raises(UserMistake, match="words of it were forgotten since"):
+            await told_again(living, f"{OSLO} {SENTENCES}", moment=moment)
+    async with database.overview() as db:
+        assert await run(db, "SELECT count(*) FROM heart.turns WHERE content LIKE '%Oslo%'") == [0]
+        kept = await run(db, "SELECT digest FROM heart.turns_known WHERE turn_id = 't5' AND speaker = 'user'")
+        assert kept == [None]
+        (others,) = await run(db, "SELECT count(digest) FROM heart.turns_known")
+        assert bool(others) == (days <= 91), "of what was let go of nobody can tell which turn said it"
+    assert (await the_one(living)).episode_id == row.episode_id
+
+
 async def test_the_same_words_in_what_was_put_away_of_another_conversation_are_told(nous: Nous, living: Living, mind: WritingMind) -> None:
     await aged(living, days=31)
     mind.facts = []
@@ -140,5 +186,5 @@ async def test_a_forgotten_agent_leaves_nothing_put_away(nous: Nous, living: Liv
     done = await nous("agent", "forget", A, "--because", "its user left", "--yes", "--json")
     assert done.exit_code == 0, done.output
     async with database.overview() as db:
-        for table in ("heart.transcripts_cold", "heart.turns", "heart.passages", "heart.memory_usage"):
+        for table in ("heart.transcripts_cold", "heart.turns", "heart.turns_known", "heart.passages", "heart.memory_usage"):
             assert await run(db, f"SELECT count(*) FROM {table}") == [0], table

@@ -25,6 +25,7 @@ from store import (
     episodes,
     facts,
     forgotten,
+    known_turns,
     memory_vectors,
     mentions,
     old_notes,
@@ -101,6 +102,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             session = a_session(agent_id=agent, session_key=ONE_ID, episode_id=ONE_ID)
             await sessions.put(db, session)
             await sessions.add_turn(db, a_turn(session, turn_id=TURN))
+            await known_turns.keep(db, [a_turn(session, turn_id="turn-2")])
             await served.put(db, agent, ONE_ID, TURN, served.Serving(ONE_ID, (served.Named("fact", ONE_ID, "f-1"),)))
             await episodes.put(db, an_episode(agent_id=agent, episode_id=ONE_ID, session_key=ONE_ID, title=WORDS, brief=WORDS))
             for part in get_args(episodes.Part):
@@ -265,6 +267,7 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "passages.by_key": lambda db, _: passages.by_key(db, [("b", passages.id_of("b", ONE_ID, 0))]),
     "passages.of_episode": lambda db, _: passages.of_episode(db, "b", ONE_ID),
     "passages.within": lambda db, _: passages.within(db, UUID(int=0), UUID(int=2**128 - 1), agent="b", limit=9),
+    "sessions.begun_in": lambda db, _: sessions.begun_in(db, "b", SESSION, "turn-2"),
     "transcripts.cold": lambda db, _: transcripts.cold(db, "b", ONE_ID),
     "transcripts.expired": lambda db, _: transcripts.expired(db, "b", before=NOON, after=None, limit=9),
     "memory_vectors.said": lambda db, _: memory_vectors.said(

@@ -25,7 +25,7 @@ from tests.conftest import a_database
 from tests.factories import NOON, a_fact, a_mention, an_episode
 from tests.store.conftest import run
 
-HEAD = [f"{number:04}" for number in range(1, 18)]
+HEAD = [f"{number:04}" for number in range(1, 19)]
 
 
 @pytest.fixture

@@ -406,7 +406,9 @@ async def test_turns_that_were_added_to_a_trimmed_session_belong_to_the_whole_an
         at = await transcripts.next_position(db, AGENT, row.session_key)
         late = Turn(AGENT, row.session_key, at, "user", "One thing more.", after(31), "late")
         assert await sessions.add_turn(db, late) is None
-        assert await sessions.add_turn(db, replace(again, position=at + 1)) is None
+        known = await sessions.add_turn(db, replace(again, position=at + 1))
+        assert known
+        assert (known.says(again.content), known.says("Other words."), known.said_at) == (True, False, again.said_at)
     assert (await whole(kit, row)).turns == (*before.turns, late)
     await ager.work(aged(row, "archive"))
     await thaw(kit, row, at=after(95))
@@ -496,9 +498,76 @@ async def test_what_is_not_put_away_cannot_be_thawed_and_says_why(kit: Kit, ager
     row, short = await spoken(kit), await told(kit, "User: Hello.")
     await ager.work(aged(row, "archive"), aged(short, "trim"))
     await bench("transcript_remover").work(expired(row, at=after(455)))
-    for one in (row, short):
-        with pytest.raises(UserMistake, match=r"nothing is put away: .* nous explain episode .* says which"):
+    for one, why in ((row, "was let go of 2021-05-30T12:00:00.*nobody can have it whole"), (short, "nothing is put away: it is so short")):
+        with pytest.raises(UserMistake, match=why):
             await thaw(kit, one, at=after(456))
     with pytest.raises(UserMistake, match="has no episode"):
         await thaw(kit, replace(row, episode_id=an_id()), at=after(456))
     assert READ["summary"] == (await get(kit, row)).summary
+
+
+@pytest.mark.parametrize("is_text", [False, True], ids=["turns", "a text"])
+async def test_what_is_left_of_a_transcript_that_was_let_go_of_is_never_put_away_as_the_whole(
+    kit: Kit, ager: Bench, bench: Callable[[str], Bench], is_text: bool
+) -> None:
+    row = await (told(kit, "User: " + "It begins so, and ends so. " * 400) if is_text else spoken(kit))
+    await ager.work(aged(row, "trim"))
+    await bench("transcript_remover").work(expired(row, at=after(400)))
+    assert (await get(kit, row)).let_go_at == after(400)
+    await ager.work(aged(row, "archive", at=after(401)))
+    now = await get(kit, row)
+    assert (now.aged, now.let_go_at, await cold(kit, row)) == ("archived", after(400), None)
+    assert "put_away" not in (await ager.receipts())[-1].evidence
+    with pytest.raises(UserMistake, match="was let go of"):
+        await thaw(kit, row, at=after(402))
+
+
+# ── reported again ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("stages", [["trim"], ["archive"], ["trim", "archive"]])
+@pytest.mark.parametrize("is_let_go", [False, True], ids=["put away", "let go of"])
+async def test_a_conversation_that_is_reported_again_after_it_aged_is_the_same_one(
+    kit: Kit, ager: Bench, bench: Callable[[str], Bench], stages: list[str], is_let_go: bool
+) -> None:
+    row = await spoken(kit)
+    before = await at_hand(kit, row)
+    await ager.work(*(aged(row, stage) for stage in stages))
+    if is_let_go:
+        await bench("transcript_remover").work(expired(row, at=after(500)))
+    there, tools = await at_hand(kit, row), Tools(kit.database, kit.embedder, kit.settings)
+    with clock.held(after(900)):
+        for one in before.turns:
+            report = reporting.start_turn if one.speaker == "user" else reporting.end_turn
+            if one.speaker == "user" or any(other.turn_id == one.turn_id and other.speaker == "user" for other in before.turns):
+                session = await report(tools, AGENT, "chat", one.content, at=one.said_at, turn_id=one.turn_id)
+                assert session.session_key == row.session_key, one.turn_id
+    assert await at_hand(kit, row) == there
+    async with kit.database.overview() as db:
+        assert await run(db, "SELECT count(*) FROM heart.episodes") == [1]
+    with clock.held(after(900)), pytest.raises(UserMistake, match="reported before with other words"):
+        await reporting.end_turn(tools, AGENT, "chat", "Other words.", turn_id="t5")
+
+
+async def test_without_its_moment_it_is_the_same_one_for_an_hour_and_then_the_next_conversation(kit: Kit, ager: Bench) -> None:
+    row, tools = await spoken(kit), Tools(kit.database, kit.embedder, kit.settings)
+    said = next(one for one in (await at_hand(kit, row)).turns if one.speaker == "user" and one.turn_id == "t4")
+    await ager.work(aged(row, "archive"))
+    async with kit.database.read([AGENT]) as db:
+        session = await sessions.get(db, AGENT, row.session_key or an_id())
+    assert session
+    for minutes, is_same in ((59, True), (61, False)):
+        with clock.held(session.heard_at + timedelta(minutes=minutes)):
+            again = await reporting.start_turn(tools, AGENT, "chat", said.content, turn_id="t4")
+            assert (again.session_key == row.session_key) == is_same
+
+
+async def test_what_is_known_of_turns_is_no_words_and_goes_when_they_are_at_hand_again(kit: Kit, ager: Bench) -> None:
+    row = await spoken(kit)
+    before = set((await at_hand(kit, row)).turns)
+    await ager.work(aged(row, "trim"))
+    known = await rows(kit, "heart.turns_known", order="turn_id, speaker")
+    assert len(known) == len(before - set((await at_hand(kit, row)).turns)) > 20, "but for those at hand as they were said"
+    assert not any("harbour" in one or "ferry" in one for one in known)
+    await thaw(kit, row, at=after(40))
+    assert await rows(kit, "heart.turns_known", order="turn_id") == []

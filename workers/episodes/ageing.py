@@ -1,6 +1,7 @@
 """Ageing: less of an old episode's transcript is at hand, or none; the whole of it is put away, and a person can have it back.
 
-    whole ──shorten──▶ its first and last parts at hand, or nothing ─┬─ whole ─▶ heart.transcripts_cold, compressed
+    whole ──shorten──▶ its first and last parts at hand, or nothing ─┬─ whole ─▶ heart.transcripts_cold, compressed,
+     │                                                            │           and ids of turns, that are recognised still
                                                                      └─ passages made of what is at hand: the others' room is given back
     whole ◀──thaw───── and it stays so until a person's moment
 
@@ -15,7 +16,7 @@ from nous import clock
 from nous.aside import aside
 from nous.called import command
 from nous.errors import UserMistake
-from store import episodes, mentions, passages, transcripts
+from store import episodes, known_turns, mentions, passages, transcripts
 from store.database import Write, erasing
 from store.episodes import Aged, Episode
 from store.transcripts import Transcript
@@ -27,16 +28,17 @@ from . import passages as cutting
 async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, there: Transcript, most: int, by: Event) -> dict[str, Any]:
     """Let less of what was `said` in an episode be at hand, `most` characters or nothing, where `there` was.
 
-    Gives what that came to, as evidence.
+    Once the whole of it was let go of, nothing more is put away: what is at hand is a part. Gives what that came to, as evidence.
     """
     kept = Transcript()
     if aged != "archived":
         resting = await _resting(db, episode)
         kept = await aside(said.characters, excerpt.of, said, most=most, resting=resting)
     away = None
-    if kept != said:
+    if kept != said and episode.let_go_at is None:
         size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=by.occurred_at)
         away = {"characters": said.characters, "bytes": said.bytes, "compressed": size}
+    await known_turns.keep(db, set(said.turns) - set(kept.turns))
     after = replace(episode, aged=aged, detail=kept.detail, recorded_at=clock.now(), recorded_by=by.event_id)
     passages_before, passages_after = await _keep(db, after, kept, there)
     return {
@@ -49,23 +51,27 @@ async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, 
 async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]:
     """Have all of an episode at hand again until `told.until`: gives it as it is now, and how it stood before and stands since.
 
-    Raises UserMistake when there is no such episode, and when nothing of it is put away any more.
+    Raises UserMistake when there is no such episode, when the whole of it was let go of, and when nothing of it was put away.
     """
     episode = await episodes.get(db, told.agent_id, told.episode_id)
     if episode is None:
         raise UserMistake(f"agent {told.agent_id!r} has no episode {told.episode_id}")
+    if episode.let_go_at is not None:
+        raise UserMistake(
+            f"what was said in episode {episode.episode_id} was let go of {episode.let_go_at.isoformat()}, and nobody can have it whole"
+            f" again; what is left of it is at hand: {command()} episode show {episode.episode_id}"
+        )
     away = await transcripts.cold(db, episode.agent_id, episode.episode_id) if episode.aged else None
     if episode.aged and away is None:
-        raise UserMistake(
-            f"of episode {episode.episode_id} nothing is put away: it was so short that all of it is at hand, or it was let go of;"
-            f" {command()} explain episode {episode.episode_id} says which"
-        )
+        raise UserMistake(f"of episode {episode.episode_id} nothing is put away: it is so short that all that was said is at hand")
     there = await transcripts.at_hand(db, episode)
     said = transcripts.joined(away.transcript, there) if away else there
     after = replace(episode, aged=None, whole_until=told.until, detail=said.detail, recorded_at=clock.now(), recorded_by=told.event_id)
     passages_before, passages_after = await _keep(db, after, said, there)
     async with erasing(db) as erase:
         await transcripts.let_go(erase, episode.agent_id, episode.episode_id)
+        if episode.session_key:
+            await known_turns.have_again(erase, episode.agent_id, episode.session_key)
     return after, {
         "before": {"aged": episode.aged, "whole_until": _moment(episode), **_size(there, passages_before)},
         "after": {"aged": None, "whole_until": _moment(after), **_size(said, passages_after)},
