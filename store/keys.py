@@ -12,7 +12,7 @@ def text_key(content: str, subject: str | None, attribute: str | None) -> bytes:
     return hashlib.sha256("\x1f".join(f"{len(part)}:{part}" for part in parts).encode()).digest()
 
 
-def turn_digest(session_key: UUID, turn_id: str, speaker: str, content: str) -> bytes:
+def turn_digest(session_key: UUID | str, turn_id: str, speaker: str, content: str) -> bytes:
     """SHA-256 over what was said under one turn_id, to tell a repeat from other words; the same words elsewhere have another."""
     parts = (str(session_key), turn_id, speaker, content)
     return hashlib.sha256("\x1f".join(f"{len(part)}:{part}" for part in parts).encode()).digest()

@@ -420,6 +420,16 @@ async def test_a_conversation_that_is_told_again_after_its_end_is_kept_once(talk
     assert anew.session_key not in sessions_of_it
 
 
+async def test_an_import_that_is_run_again_days_later_is_the_same_conversation_by_its_moments(talk: Talk) -> None:
+    for later in (timedelta(), 240 * HOUR):
+        with clock.held(NOON + later):
+            for at, said in enumerate(("I live in Oslo.", "I only drink green tea.")):
+                await talk.turn("chat", said, "Noted.", turn_id=str(at), at=NOON - (100 - at) * HOUR)
+            ended = await talk.end("chat")
+            assert (ended.session.turn_count, len(await talk.episodes())) == (2, 1)
+    assert ended.became == "ended_before"
+
+
 @pytest.mark.parametrize("how", ["ended", "abandoned"])
 async def test_an_answer_that_comes_after_the_end_is_in_the_summary_of_its_own_session(
     silent: Talk, summarizer: Bench, mind: WritingMind, how: str

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from nous.embedded import Stack
 from nous.errors import Misconfigured
-from store import embedders, episodes, facts, transcripts, vectors, versions
+from store import embedders, episodes, facts, receipts, sessions, transcripts, vectors, versions
 from store import migrate as migrating
 from store.database import Database, engine, erasing
 from store.embedders import Registered
@@ -22,7 +22,7 @@ from store.keys import text_key
 from store.migrate import migrate
 from store.transcripts import Transcript
 from tests.conftest import a_database
-from tests.factories import NOON, a_fact, a_mention, an_episode
+from tests.factories import NOON, a_fact, a_mention, a_receipt, a_session, a_turn, an_episode
 from tests.store.conftest import run
 
 HEAD = [f"{number:04}" for number in range(1, 19)]
@@ -102,6 +102,40 @@ async def test_going_back_is_refused_while_it_would_drop_the_only_copy_of_what_w
     await database.close()
     await _to_revision(empty, "0016")
     assert not [what for what in await shape(empty) if "transcripts_cold" in what]
+
+
+async def test_turns_that_had_aged_before_are_known_and_those_with_forgotten_words_by_their_id_alone(empty: str) -> None:
+    await migrate(empty, embedder="zero", dimension=512)
+    database, session = Database(empty, pool=1), a_session()
+    row = an_episode(agent_id=session.agent_id, session_key=session.session_key, aged="trimmed")
+    gone = an_episode(agent_id=session.agent_id, aged="archived")
+    said = [a_turn(session, position=at, content=words, turn_id=f"t{at}") for at, words in enumerate(("咖啡", "I live in [forgotten]."), 1)]
+    there = a_turn(session, position=3, content="[forgotten] It is so.", turn_id="t3")
+    async with database.write([row.agent_id]) as db:
+        await sessions.put(db, session)
+        for one in (row, gone):
+            await episodes.put(db, one)
+        await sessions.add_turn(db, there)
+        await transcripts.put_away(db, (row.agent_id, row.episode_id), Transcript(None, (*said, a_turn(session, position=4))), at=NOON)
+        await receipts.insert(
+            db,
+            [a_receipt(agent_id=row.agent_id, worker="transcript_remover", outcome="let_go", about=gone.episode_id, occurred_at=NOON)],
+        )
+    await database.close()
+    await _to_revision(empty, HEAD[-2])
+    assert await migrate(empty, embedder="zero", dimension=512) == HEAD[-1:]
+    database = Database(empty, pool=1)
+    async with database.read([row.agent_id]) as db:
+        known = {}
+        for one in (*said, there):
+            assert one.turn_id
+            found = await sessions.begun_in(db, row.agent_id, session.session_id, one.turn_id)
+            assert found
+            known[one.turn_id] = (found[1].says(one.content), found[1].is_forgotten, found[1].said_at)
+        assert known == {"t1": (True, False, NOON), "t2": (False, True, NOON), "t3": (False, True, NOON)}
+        let_go = {one.episode_id: one.let_go_at for one in await episodes.listed(db, agent=row.agent_id, inactive=True, limit=None)}
+        assert let_go == {row.episode_id: None, gone.episode_id: NOON}
+    await database.close()
 
 
 LEARNED = [
