@@ -35,4 +35,8 @@ class Outage(NousError):
 
 
 class Contended(NousError):
-    """Two writers met (deadlock, lock or statement timeout, serialisation): the loser starts again, uncounted."""
+    """Two writers met (deadlock, lock timeout, serialisation): the loser starts again, uncounted."""
+
+
+class Overlong(Contended):
+    """Postgres ended a statement or a transaction that took longer than it may: the same would again, so less of it is done at once."""

@@ -27,7 +27,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from nous.errors import Contended, Misconfigured, Outage
+from nous.errors import Contended, Misconfigured, Outage, Overlong
 
 Read = NewType("Read", AsyncSession)
 """A session that looks and does not write."""
@@ -56,8 +56,9 @@ DRIVER_ERRORS = (DBAPIError, PoolTimeout, asyncpg.PostgresError, asyncpg.Interfa
 """What SQLAlchemy, asyncpg and its time limit raise; the driver's own reach us bare when a connection dies at the wrong moment."""
 
 WRITE_REFUSED = "25006"  # of a server that is read-only; of a Read session it is a mistake of ours
-CONTENDED_STATES = {"40001", "40P01", "55P03", "57014"}  # serialisation, deadlock, lock timeout, statement timeout
-AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04", WRITE_REFUSED}  # and every 08xxx
+CONTENDED_STATES = {"40001", "40P01", "55P03"}  # serialisation, deadlock, lock timeout
+OVERLONG_STATES = {"57014", "25P04"}  # statement timeout, transaction timeout
+AWAY_STATES = {"53300", "53200", "53100", "57P01", "57P02", "57P03", "57P05", "25P03", WRITE_REFUSED}  # and every 08xxx
 UNFIT_STATES = {"42P01", "42703", "3F000", "22023", "42704"}  # a table, column, schema, role or type, if it "does not exist"
 NOT_A_MEMBER = "42501"
 REFUSED_STATES = {"3D000", "28P01", "28000"}  # no such database, wrong password, no such login
@@ -265,13 +266,15 @@ def _lock_keys(agents: Collection[str]) -> list[int]:
 
 
 def named(error: Exception) -> Exception:
-    """What a database error means for the work at hand: Outage (wait), Contended (again), Misconfigured, or itself."""
+    """What a database error means for the work at hand: Outage (wait), Contended (again), Overlong (less), Misconfigured, or itself."""
     if isinstance(error, PoolTimeout | OSError | asyncpg.InterfaceError | asyncpg.InternalClientError):
         return Outage("Postgres", str(error) or "no answer in time")
     state = _state(error)
     why = str(getattr(error, "orig", error)).split("\n")[0]
     if state in CONTENDED_STATES:
         return Contended(f"another writer was in the way ({state}): {why}")
+    if state in OVERLONG_STATES:
+        return Overlong(f"Postgres ended what took longer than it may ({state}): {why}")
     if state in AWAY_STATES or state.startswith("08"):
         return Outage("Postgres", why)
     if isinstance(error, InterfaceError) or (isinstance(error, DBAPIError) and error.connection_invalidated):

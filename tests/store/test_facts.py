@@ -75,7 +75,7 @@ async def test_a_confirmation_changes_trust_counts_and_times_and_never_the_wordi
         confirmation_count=1,
         last_confirmed=NOON + HOUR,
     )
-    reworded = replace(confirmed, content="Other words.", content_hash=b"other", subject="Ken", active=False, source="elsewhere")
+    reworded = replace(confirmed, content="Other words.", content_hash=b"other", subject="Ken", source="elsewhere")
     await facts.confirm(db, [reworded])
     assert await facts.by_key(db, [("a", fact.fact_id), ("a", other.fact_id), ("b", fact.fact_id)]) == {
         ("a", fact.fact_id): confirmed,

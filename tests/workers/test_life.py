@@ -34,11 +34,12 @@ GROUP = "actor"
 
 
 class Actor:
-    """A worker that does what the test says: `ends` per content, or `raises`."""
+    """A worker that does what the test says: `ends` per content, or `raises`; Postgres ends a page that is longer than `longest_page`."""
 
     def __init__(self, kit: Kit, redis: Redis) -> None:
         self.ends: dict[str, Ending] = {}
         self.raises: dict[str, Exception] = {}
+        self.longest_page = 0
         self.thinks: Callable[[Sequence[FactLearned]], Any] | None = None
         self.pages: list[list[str]] = []
         self.life = Life(Worker(on=FactLearned, think=self._think, write=self._writing(), outcomes=("acted",)), kit, redis, "by-hand")
@@ -63,6 +64,9 @@ class Actor:
         async def act(db: Write, jobs: Sequence[Job[FactLearned, None]], kit: Kit) -> Sequence[Ending]:
             """Do what the test says."""
             self.pages.append([job.event.content for job in jobs])
+            if self.longest_page and len(jobs) > self.longest_page:
+                await db.execute(text("SET LOCAL statement_timeout = '20ms'"))
+                await db.execute(text("SELECT pg_sleep(30)"))
             for job in jobs:
                 if job.event.content in self.raises:
                     raise self.raises[job.event.content]
@@ -171,6 +175,15 @@ async def test_a_failing_page_is_worked_in_halves_and_only_the_one_at_fault_is_s
     assert len(tried) < 20, "far fewer than one by one"
     assert await actor.alone.work_one()
     assert sorted(row.attempts for row in await actor.rows()) == [0, 1]
+
+
+async def test_a_page_that_postgres_ends_for_its_length_gets_through_in_parts(actor: Actor) -> None:
+    names = [f"event {number}" for number in range(10)]
+    actor.longest_page = 3
+    await actor.life.work(await actor.publish(*names))
+    assert await actor.endings() == dict.fromkeys(names, "done")
+    assert await actor.rows() == []
+    assert await actor.pending() == 0
 
 
 async def test_a_page_that_takes_too_long_is_not_tried_in_halves_which_would_take_as_long_each(actor: Actor, kit: Kit) -> None:

@@ -23,7 +23,7 @@ import structlog
 from redis.asyncio import Redis
 
 from nous import clock
-from nous.errors import Contended, Misconfigured, Outage
+from nous.errors import Contended, Misconfigured, Outage, Overlong
 from store import archive, forgotten, opening, outbox, receipts, retries
 from store.database import Write, lock_key
 from store.opening import Opening
@@ -103,9 +103,9 @@ class Life:
             return []
         try:
             return await self.think(deliveries)
-        except (Outage, Contended, Misconfigured):
-            raise
         except Exception as error:
+            if _is_nobodys_fault(error):
+                raise
             if _is_whole_fault(deliveries, error):
                 failed += [(delivery, record.why(error)) for delivery in deliveries]
                 return []
@@ -125,9 +125,9 @@ class Life:
         """How a group ended, but for those at fault, which are added to `failed`."""
         try:
             return await self.write(group, since=since)
-        except (Outage, Misconfigured):
-            raise
         except Exception as error:
+            if _is_nobodys_fault(error):
+                raise
             if _is_whole_fault(group, error):
                 failed += [(delivery, record.why(error)) for delivery, _ in group]
                 return []
@@ -162,6 +162,8 @@ class Life:
             try:
                 async with asyncio.timeout(self.kit.settings.time_limit_s):
                     ended = await self._write_once(group)
+            except Overlong:
+                raise
             except Contended as error:
                 self.log.info("page.contended", reason=str(error), tries=again + 1, of=CONTENDED_TRIES, next="tried again, uncounted")
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**again))
@@ -269,6 +271,11 @@ def _first(deliveries: Sequence[Delivery]) -> dict[Key, Delivery]:
 def _is_whole_fault(ones: Sequence[object], error: Exception) -> bool:
     """Whether halves would tell no more: it is one alone, or it took too long, which the halves would do again one after another."""
     return len(ones) == 1 or isinstance(error, TimeoutError)
+
+
+def _is_nobodys_fault(error: Exception) -> bool:
+    """Whether something is away or in the way, so that the same is to be done again; not where there was too much to do at once."""
+    return isinstance(error, Outage | Contended | Misconfigured) and not isinstance(error, Overlong)
 
 
 def _halves(ones: Sequence[J]) -> tuple[Sequence[J], Sequence[J]]:
