@@ -11,6 +11,8 @@ from typing import Any
 from rich.console import Console
 
 from . import (
+    contexts,
+    conversations,
     decision_noise,
     episodes,
     folder,
@@ -39,6 +41,8 @@ SECTIONS: dict[str, Any] = {
     "decision filter": decision_noise,
     "episodes": episodes,
     "recall": recalling,
+    "contexts": contexts,
+    "conversations": conversations,
 }
 
 

@@ -10,9 +10,12 @@ the assembly's.
 
 import asyncio
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
+
+from rich.console import Console
+from rich.table import Table
 
 from events import FactLearned
 from providers import Embedder
@@ -23,6 +26,7 @@ from store import facts
 from . import worked
 from .cases import AT_MOST, READERS, Case, seeded
 from .minds import OracleMind
+from .places import interval
 from .vectors import BUNDLED, bundled
 from .worked import Store, Work
 
@@ -64,6 +68,26 @@ def measure(data: Path) -> Contexts | None:
     """Every pair to retire below `data`; None where there is none."""
     cases = to_retire(data)
     return asyncio.run(_measured(bundled(BUNDLED[0]), cases)) if cases else None
+
+
+def report(found: Contexts, console: Console, *, curves: bool, said: str = "as facts") -> None:
+    """The table."""
+    table = Table(title=f"Contexts after contradicting pairs, said {said}", title_justify="left")
+    for name in ("", "contexts", "share", "at 95 % between"):
+        table.add_column(name)
+    for name, count in (
+        ("holding a superseded fact", found.superseded),
+        ("holding another agent's fact", found.foreign),
+        ("lacking the current fact", found.lacking),
+    ):
+        low, high = interval(count / found.contexts, found.contexts)
+        table.add_row(name, f"{count} of {found.contexts}", f"{count / found.contexts:.4f}", f"{low:.4f} {high:.4f}")
+    console.print(table)
+
+
+def as_json(found: Contexts) -> dict[str, int]:
+    """The same for a machine."""
+    return asdict(found)
 
 
 def to_retire(data: Path) -> list[Case]:

@@ -13,6 +13,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from uuid import UUID
 
+from rich.console import Console
+
 from events import EpisodeClosed, derived
 from providers import Embedder
 from providers.mind import A, Question, Reply, Transcript
@@ -56,6 +58,14 @@ def measure(data: Path) -> Contexts | None:
     """Every pair to retire below `data`; None where there is none."""
     cases = contexts.to_retire(data)
     return asyncio.run(_measured(bundled(BUNDLED[0]), cases)) if cases else None
+
+
+def report(found: Contexts, console: Console, *, curves: bool) -> None:
+    """The table."""
+    contexts.report(found, console, curves=curves, said="in conversations")
+
+
+as_json = contexts.as_json
 
 
 async def _measured(chosen: Embedder, cases: Sequence[Case]) -> Contexts:

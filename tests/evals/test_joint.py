@@ -1,5 +1,6 @@
 """The joint check: a store that is worse than the recorded one is noticed, whichever of its promises it breaks."""
 
+import io
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -7,10 +8,12 @@ from uuid import UUID, uuid4
 
 import pytest
 from redis.asyncio import Redis
+from rich.console import Console
 
 from nous.embedded import Stack
 from providers.zero import ZeroEmbedder
 from tests.evals import contexts, conversations, joint, junk_classes
+from tests.evals.__main__ import SECTIONS
 from tests.evals.cases import Case
 from tests.evals.conversations import ReadingMind, tells
 from tests.evals.joint import Figure, of_contexts, of_junk, of_recall, outside, recorded, reworded
@@ -87,6 +90,17 @@ async def test_what_conversations_still_say_and_nobody_marks_is_noticed(stack: S
     assert (good.contexts, good.superseded, good.foreign, good.lacking) == (2, 0, 0, 0)
     bad = await conversations.of(store, embedder, cases, ReadingMind([]), name="of a mind that retires nothing")
     assert (bad.contexts, bad.superseded, bad.foreign) == (2, 2, 0)
+
+
+def test_the_tables_of_contexts_are_of_make_eval_too() -> None:
+    found = contexts.Contexts(contexts=4, told=9, superseded=1, superseded_facts=1, foreign=0, lacking=2)
+    console = Console(width=140, record=True, file=io.StringIO())
+    for section in (SECTIONS["contexts"], SECTIONS["conversations"]):
+        section.report(found, console, curves=False)
+        assert section.as_json(found)["lacking"] == 2
+    told = " ".join(console.export_text().split())
+    assert "said in conversations" in told
+    assert told.count("holding a superseded fact │ 1 of 4 │ 0.2500") == 2
 
 
 def test_a_mark_in_the_line_before_it_tells_that_it_is_no_longer_so() -> None:
