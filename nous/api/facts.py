@@ -18,13 +18,13 @@ from nous import clock, ids, people
 from nous.errors import UserMistake
 from nous.forgetting import alike
 from nous.forgetting import fact as forgetting
-from nous.stories.ids_meant import Meant, NotAnId, NothingMeant, SeveralMeant, fact_meant
+from nous.stories.ids_meant import Meant, fact_meant
 from store import embedders, facts
 from store.database import Read
 
 from . import shapes, telling
 from .paths import MemoryId
-from .problems import Problem, nothing
+from .problems import Problem, meaning, nothing
 from .shapes import Given, Taken
 from .who import Agent, TheService
 
@@ -141,11 +141,5 @@ def _told(done: forgetting.Forgotten) -> Forgotten:
 
 async def _meant(db: Read, agent: str, written: str) -> Meant:
     """The fact of this id. Raises Problem 404 and 409; NotAnId."""
-    try:
+    with meaning("fact"):
         return await fact_meant(db, written, agent=agent)
-    except NotAnId:
-        raise
-    except NothingMeant:
-        raise nothing("fact") from None
-    except SeveralMeant as several:
-        raise Problem(409, str(several)) from None

@@ -15,7 +15,7 @@ from pydantic import Field
 from events import MemoryKind
 from events.wire import mended
 from nous.stories import kinds
-from nous.stories.ids_meant import NotAnId, NothingMeant, SeveralMeant, fact_meant
+from nous.stories.ids_meant import NothingMeant, fact_meant
 from nous.stories.memory_meant import memory_meant
 from recall.plans import MOST_TOKENS
 from recall.remembering import expand
@@ -24,7 +24,7 @@ from store.database import Read
 
 from . import shapes
 from .paths import MemoryId
-from .problems import Problem, nothing
+from .problems import Problem, meaning, nothing
 from .shapes import Given
 from .who import Agent, TheService
 
@@ -120,14 +120,8 @@ async def _kept(db: Read, agent: str, memory_id: UUID) -> Kept:
 
 async def _meant(db: Read, agent: str, written: str) -> UUID:
     """The id in full. Raises Problem 404 and 409; NotAnId."""
-    try:
+    with meaning("memory"):
         return await memory_meant(db, agent, written)
-    except NotAnId:
-        raise
-    except NothingMeant:
-        raise nothing("memory") from None
-    except SeveralMeant as several:
-        raise Problem(409, str(several)) from None
 
 
 async def _fact(db: Read, agent: str, memory_id: UUID) -> Kept | None:

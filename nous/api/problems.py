@@ -7,7 +7,8 @@
 The same words for what another agent has and for what nobody has.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from events.wire import mended
 from nous.errors import Contended, Misconfigured, Outage, UserMistake
+from nous.stories.ids_meant import NotAnId, NothingMeant, SeveralMeant
 
 MEDIA_TYPE = "application/problem+json"
 OUTAGE_RETRY_S = 5
@@ -58,6 +60,19 @@ class Problem(HTTPException):
 def nothing(what: str) -> Problem:
     """There is none of this id: nobody has one, or another agent has."""
     return Problem(404, f"there is no {what} of that id")
+
+
+@contextmanager
+def meaning(what: str) -> Iterator[None]:
+    """Find what an id means, in the block: an id that fits nothing is Problem 404, one that fits several 409. Raises NotAnId as it is."""
+    try:
+        yield
+    except NotAnId:
+        raise
+    except NothingMeant:
+        raise nothing(what) from None
+    except SeveralMeant as several:
+        raise Problem(409, str(several)) from None
 
 
 def problem(

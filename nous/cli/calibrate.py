@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 import providers
 from nous import clock
@@ -24,7 +24,7 @@ from store.search import KINDS, search
 from store.vectors import Vector
 from store.weights import EVERYBODY, Fitted
 
-from . import place, screen
+from . import labelled, place, screen
 
 LEAST_QUESTIONS = 20
 """Of fewer, one question more or less moves the figures by more than a weight does."""
@@ -68,20 +68,7 @@ async def run(settings: Settings, file: str, *, agent: str | None, applies: bool
 
 def questions(file: str) -> list[Line]:
     """The questions of a file. Raises UserMistake naming the line that is none."""
-    try:
-        written = Path(file).read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserMistake(f"{file} cannot be read: {error}") from error
-    found = []
-    for number, line in enumerate(written, 1):
-        if line.strip():
-            try:
-                found.append(Line.model_validate_json(line))
-            except ValidationError as error:
-                what = error.errors(include_url=False)[0]
-                at = ".".join(map(str, what["loc"]))
-                raise UserMistake(f"line {number} of {Path(file).name} is no question: {f'{at}: ' if at else ''}{what['msg']}") from error
-    return found
+    return labelled.of_file(file, Line, "question")
 
 
 async def _in_force(database: Database, agent: str) -> Weights:

@@ -10,14 +10,15 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from nous import sample
 from nous.errors import UserMistake
 from store.audits import Judged
+
+from . import labelled
 
 SHIPPED = "threshold_pairs.jsonl"
 Kind = Literal["fact", "subject", "opening", "repeat"]
@@ -44,16 +45,12 @@ class Pair(BaseModel):
 
 def shipped() -> list[Pair]:
     """The set that comes with this version."""
-    return _read(files(sample).joinpath(SHIPPED).read_text("utf-8"), SHIPPED)
+    return labelled.of_text(files(sample).joinpath(SHIPPED).read_text("utf-8"), Pair, "pair", name=SHIPPED)
 
 
 def of_file(file: str) -> list[Pair]:
     """The pairs of a file. Raises UserMistake naming the line that is none."""
-    try:
-        written = Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserMistake(f"{file} cannot be read: {error}") from error
-    return _read(written, Path(file).name)
+    return labelled.of_file(file, Pair, "pair")
 
 
 def of_merges(judged: Iterable[Judged]) -> list[Pair]:
@@ -67,16 +64,3 @@ def in_languages(pairs: Sequence[Pair], languages: Collection[str]) -> list[Pair
     if missing := [one for one in languages if one not in known]:
         raise UserMistake(f"there is no pair in {missing[0]!r}; the pairs are in {', '.join(sorted(known)) or 'no named language'}")
     return [one for one in pairs if not languages or not one.lang or one.lang in languages]
-
-
-def _read(written: str, name: str) -> list[Pair]:
-    found = []
-    for number, line in enumerate(written.split("\n"), 1):
-        if line.strip():
-            try:
-                found.append(Pair.model_validate_json(line))
-            except ValidationError as error:
-                what = error.errors(include_url=False)[0]
-                at = ".".join(map(str, what["loc"]))
-                raise UserMistake(f"line {number} of {name} is no pair: {f'{at}: ' if at else ''}{what['msg']}") from error
-    return found
