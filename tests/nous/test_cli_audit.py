@@ -78,6 +78,15 @@ async def test_two_facts_as_near_as_one_are_twins_until_somebody_settles_them(no
     assert settled["detail"]["settled"] >= 1
 
 
+async def test_twins_that_differ_far_behind_their_beginning_are_told_apart_as_the_workers_tell_them_apart(
+    nous: Nous, database: Database
+) -> None:
+    notes = "Maria drinks her coffee black. " * 40
+    await stored(database, [a_fact(agent_id=A, content=f"{notes}The server listens on port {port}") for port in (5432, 5433)], seeds=[1, 1])
+    twins = (await found(nous))["likely_twins"]
+    assert (twins["count"], twins["detail"]) == (0, {"told apart by the guard": 2})
+
+
 async def test_what_was_compared_when_the_time_is_over_was_drawn_by_chance_from_every_agent(nous: Nous, database: Database) -> None:
     large = [a_fact(agent_id=A, fact_id=UUID(int=at), content=f"Maria has seen the film {at}") for at in range(60)]
     small = [a_fact(agent_id=f"b{at % 20}", fact_id=UUID(int=100 + at), content=f"Ken has read the book {at}") for at in range(60)]

@@ -106,6 +106,15 @@ async def test_thresholds_are_fitted_told_with_their_curve_and_nothing_is_change
     assert await in_force(database) == ZERO
 
 
+async def test_the_guard_looks_at_the_whole_of_a_pair_as_it_does_where_facts_are_confirmed(nous: Nous, pairs: Path) -> None:
+    notes = "Maria drinks her coffee black. " * 40
+    with pairs.open("a") as file:
+        file.write("\n" + json.dumps({"one": f"{notes}The port is 5", "other": f"{notes}The port is 6", "relation": "update"}))
+    found = by_name(await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs)))
+    assert found["confirm_similarity"]["pairs"] == 121
+    assert {point["guarded_two"] for point in found["confirm_similarity"]["curve"]} == {0}
+
+
 async def test_likely_twins_are_never_looked_for_above_what_is_confirmed(nous: Nous, pairs: Path) -> None:
     found = by_name(await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs)))
     assert found["check_similarity"]["fitted"] > found["confirm_similarity"]["fitted"]
