@@ -134,6 +134,9 @@ class Settings(BaseSettings):
     episode_trimmed_characters: int = Field(
         default=2_000, ge=200, description="How much of a trimmed transcript stays at hand, first and last parts together."
     )
+    episode_aged_passages: bool = Field(
+        default=True, description="Whether an aged episode is found by all that was said in it while its transcript is put away."
+    )
     transcript_cold_days: int = Field(
         default=365, ge=0, le=36_500, description="How long a transcript that was put away is kept before it is let go of; 0 for ever."
     )

@@ -3,8 +3,8 @@
     an episode settled ──put──▶ passage 1, 2, 3 ... under ids that follow from the episode and the place
     settled again ─────put──▶ the same rows with what was said as it is now; what is left over says nothing any more
 
-What was forgotten from an episode takes its passages with it (`erase`); they are made again when it is settled again. When less of its
-transcript is at hand, or all of it again, they are made of that (`remake`), and what they took is given back.
+What was forgotten from an episode takes its passages with it (`erase`); they are made again when it is settled again. They outlive the
+turns that are put away, and say what those said; when that is let go of they are made of what is left (`remake`), and their room is given back.
 """
 
 from collections.abc import Collection, Mapping, Sequence

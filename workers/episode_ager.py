@@ -44,8 +44,7 @@ async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
     if lacks := await _lacks(episode, said, kit):
         return await _first(episode, event, lacks, said, kit)
     becomes = BECOMES[event.stage]
-    most = kit.settings.episode_trimmed_characters
-    evidence = await ageing.shorten(db, episode, said, becomes, there=there, most=most, by=event)
+    evidence = await ageing.shorten(db, episode, said, becomes, there=there, settings=kit.settings, by=event)
     return Done(becomes, about=episode.episode_id, reason=_reason(episode, event), evidence={"model": _model(kit), **evidence})
 
 

@@ -1,18 +1,19 @@
 """Transcript remover: a transcript that was put away for as long as it is kept is let go of.
 
-    transcript_expired ─┬─ it is still put away, for so long ─▶ gone, and its episode says so; summary, lessons, links and facts stay
+    transcript_expired ─┬─ it is still put away, for so long ─▶ gone with the passages of it, and its episode says so;
+                        │                                       summary, lessons, links and facts stay
                         └─ thawed or forgotten since ─────────▶ skipped
 
 What was reported turn by turn stands nowhere else then. What came as a text stays in the archive of events, as they came.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 
 from events import TranscriptExpired
 from nous import clock
 from store import episodes, transcripts
-from store.database import Write, erasing
+from store.database import Write
+from workers.episodes import ageing
 from workers.runtime.worker import Done, Ending, Kit, Skip, Worker, each
 
 OUTCOMES = ("let_go",)
@@ -28,16 +29,14 @@ async def let_go(db: Write, event: TranscriptExpired, kit: Kit) -> Ending:
         return Skip("nothing of it is put away")
     if not days or kept.put_away_at > clock.earlier(event.occurred_at, timedelta(days=days)):
         return Skip(f"it was put away {kept.put_away_at.isoformat()}, and is kept {f'for {days} days' if days else 'for ever'}")
-    if row := await episodes.get(db, event.agent_id, event.episode_id):
-        gone = replace(row, let_go_at=event.occurred_at, recorded_at=clock.now(), recorded_by=event.event_id)
-        await episodes.put(db, gone)
-    async with erasing(db) as erase:
-        await transcripts.let_go(erase, event.agent_id, event.episode_id)
+    episode = await episodes.get(db, event.agent_id, event.episode_id)
+    assert episode is not None  # noqa: S101 - what is put away refers to its episode
+    less = await ageing.let_go(db, episode, by=event)
     return Done(
         "let_go",
         about=event.episode_id,
         reason=f"it was put away {(event.occurred_at - kept.put_away_at).days} days before",
-        evidence={"let_go": {"characters": kept.characters, "compressed": kept.packed_bytes}},
+        evidence={"let_go": {"characters": kept.characters, "compressed": kept.packed_bytes}, **less},
     )
 
 

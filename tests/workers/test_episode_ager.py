@@ -11,11 +11,13 @@ from redis.asyncio import Redis
 import workers.upkeep_planner
 from nous import clock, people
 from nous.errors import UserMistake
+from nous.terms import terms
 from providers.offline import OfflineMind
 from recall import sessions as reporting
 from recall.tools import Tools
 from store import episodes, facts, memory_vectors, mentions, passages, sessions, transcripts, usage
 from store.episodes import Episode
+from store.search import search
 from store.sessions import Turn
 from tests.factories import a_fact, a_mention, a_vector, an_id
 from tests.store.conftest import run
@@ -166,11 +168,34 @@ async def test_the_first_and_last_parts_stay_and_the_whole_is_put_away(kit: Kit,
         "passages": receipt.evidence["before"]["passages"],
     }
     assert receipt.evidence["after"]["characters"] == after_.characters
-    assert receipt.evidence["after"]["passages"] < 5 < receipt.evidence["before"]["passages"]
+    assert receipt.evidence["after"]["passages"] == receipt.evidence["before"]["passages"] > 5, "it is found by all that was said"
     assert receipt.evidence["put_away"] == {"characters": before.characters, "bytes": before.bytes, "compressed": kept.packed_bytes}
 
 
-async def test_passages_of_what_is_not_at_hand_give_back_their_room_and_those_that_stay_keep_vector_and_use(kit: Kit, ager: Bench) -> None:
+async def test_what_was_said_in_an_old_conversation_is_found_until_its_transcript_is_let_go_of(
+    kit: Kit, ager: Bench, bench: Callable[[str], Bench]
+) -> None:
+    row = await spoken(kit)
+    before = await rows(kit, "heart.passages", order="place")
+    for stage in ("trim", "archive"):
+        await ager.work(aged(row, stage))
+        assert await rows(kit, "heart.passages", order="place") == before, stage
+        assert any("Number 6." in one for one in await _found_by(kit, "number 6")), stage
+    await bench("transcript_remover").work(expired(row, at=after(500)))
+    assert await rows(kit, "heart.passages", order="place") == await _found_by(kit, "number 6") == []
+
+
+async def _found_by(kit: Kit, question: str) -> list[str]:
+    async with kit.database.read([AGENT]) as db:
+        found = await search(db, AGENT, ["passage"], vector=None, embedder=kit.registered, terms=terms(question))
+    return [one.text for one in found]
+
+
+@pytest.mark.parametrize("is_let_go", [True, False], ids=["let go of", "as it is set"])
+async def test_passages_of_what_is_told_no_more_give_back_their_room_and_those_that_stay_keep_vector_and_use(
+    kit: Kit, ager: Bench, bench: Callable[[str], Bench], is_let_go: bool
+) -> None:
+    ager.life.kit = replace(kit, settings=kit.settings.model_copy(update={"episode_aged_passages": is_let_go}))
     row = await spoken(kit)
     said = await said_in_passages(kit, row.episode_id)
     ids = [passages.id_of(AGENT, row.episode_id, at) for at in range(len(said))]
@@ -179,6 +204,8 @@ async def test_passages_of_what_is_not_at_hand_give_back_their_room_and_those_th
         await memory_vectors.put(db, kit.registered, [(key, what, a_vector(1)) for key, what in kept.items()])
         await usage.put(db, [usage.Usage(AGENT, "passage", one, retrieved=3) for one in ids])
     await ager.work(aged(row, "trim"))
+    if is_let_go:
+        await bench("transcript_remover").work(expired(row, at=after(400)))
     now = await said_in_passages(kit, row.episode_id)
     assert now[0] == said[0]
     assert not any("put away" in one for one in now), "the mark is nobody's words"
@@ -234,7 +261,7 @@ async def test_of_an_archived_episode_only_summary_lessons_and_links_remain(kit:
     await ager.work(*([aged(row, "trim")] if is_trimmed else []), aged(row, "archive"))
     now = await get(kit, row)
     assert (now.aged, now.detail, now.summary, now.lessons_learned) == ("archived", None, SUMMARY, row.lessons_learned)
-    assert await rows(kit, "heart.turns", order="position") == await rows(kit, "heart.passages", order="place") == []
+    assert await rows(kit, "heart.turns", order="position") == []
     assert await whole(kit, row) == before
     async with kit.database.read([AGENT]) as db:
         assert await episodes.decisions_of(db, AGENT, [row.episode_id]) == [(row.episode_id, decision, "named")]
@@ -469,8 +496,7 @@ async def test_undo_and_redo_are_exact_to_the_byte(kit: Kit, ager: Bench, stages
     row = await (told(kit, text) if is_text else spoken(kit))
     before, detail = await _bytes(kit), (await get(kit, row)).detail
     await ager.work(*(aged(row, stage) for stage in stages))
-    aged_ = await _bytes(kit)
-    assert aged_ != before
+    assert (await _bytes(kit), (await get(kit, row)).detail) != (before, detail)
     decided = await thaw(kit, row, at=after(91))
     assert (await _bytes(kit), (await get(kit, row)).detail) == (before, detail)
     assert await cold(kit, row) is None, "there is one of it"

@@ -2,8 +2,9 @@
 
     whole ──shorten──▶ its first and last parts at hand, or nothing ─┬─ whole ─▶ heart.transcripts_cold, compressed,
      │                                                            │           and ids of turns, that are recognised still
-                                                                     └─ passages made of what is at hand: the others' room is given back
+                                                                     └─ passages stay: it is found by what was said in it, put away or not
     whole ◀──thaw───── and it stays so until a person's moment
+    put away ──let_go──▶ gone, when its time is over; passages are made of what is at hand, and the others' room is given back
 
 What an episode says of itself (title, summary, outcome, lessons), its vectors, its decisions and its facts are not touched.
 """
@@ -16,6 +17,7 @@ from nous import clock
 from nous.aside import aside
 from nous.called import command
 from nous.errors import UserMistake
+from nous.settings import Settings
 from store import episodes, known_turns, mentions, passages, transcripts
 from store.database import Write, erasing
 from store.episodes import Aged, Episode
@@ -25,22 +27,25 @@ from . import excerpt, transcript
 from . import passages as cutting
 
 
-async def shorten(db: Write, episode: Episode, said: Transcript, aged: Aged, *, there: Transcript, most: int, by: Event) -> dict[str, Any]:
-    """Let less of what was `said` in an episode be at hand, `most` characters or nothing, where `there` was.
+async def shorten(
+    db: Write, episode: Episode, said: Transcript, aged: Aged, *, there: Transcript, settings: Settings, by: Event
+) -> dict[str, Any]:
+    """Let less of what was `said` in an episode be at hand, its first and last parts or nothing, where `there` was.
 
     Once the whole of it was let go of, nothing more is put away: what is at hand is a part. Gives what that came to, as evidence.
     """
     kept = Transcript()
     if aged != "archived":
         resting = await _resting(db, episode)
-        kept = await aside(said.characters, excerpt.of, said, most=most, resting=resting)
+        kept = await aside(said.characters, excerpt.of, said, most=settings.episode_trimmed_characters, resting=resting)
     away = None
     if kept != said and episode.let_go_at is None:
         size = await transcripts.put_away(db, (episode.agent_id, episode.episode_id), said, at=by.occurred_at)
         away = {"characters": said.characters, "bytes": said.bytes, "compressed": size}
     await known_turns.keep(db, set(said.turns) - set(kept.turns))
     after = replace(episode, aged=aged, detail=kept.detail, recorded_at=clock.now(), recorded_by=by.event_id)
-    passages_before, passages_after = await _keep(db, after, kept, there)
+    found_by = said if cutting.of_all(after, settings) else kept
+    passages_before, passages_after = await _keep(db, after, kept, there, found_by=found_by)
     return {
         "before": {"aged": episode.aged, **_size(there, passages_before)},
         "after": {"aged": aged, **_size(kept, passages_after)},
@@ -67,7 +72,7 @@ async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]
     there = await transcripts.at_hand(db, episode)
     said = transcripts.joined(away.transcript, there) if away else there
     after = replace(episode, aged=None, whole_until=told.until, detail=said.detail, recorded_at=clock.now(), recorded_by=told.event_id)
-    passages_before, passages_after = await _keep(db, after, said, there)
+    passages_before, passages_after = await _keep(db, after, said, there, found_by=said)
     async with erasing(db) as erase:
         await transcripts.let_go(erase, episode.agent_id, episode.episode_id)
         if episode.session_key:
@@ -78,10 +83,20 @@ async def thaw(db: Write, told: EpisodeThawed) -> tuple[Episode, dict[str, Any]]
     }
 
 
-async def _keep(db: Write, episode: Episode, said: Transcript, there: Transcript) -> tuple[int, int]:
-    """Let this be what is at hand of it, where `there` was; how many passages there were and are."""
+async def let_go(db: Write, episode: Episode, *, by: Event) -> dict[str, Any]:
+    """Let go of what was put away of an episode: it is found by what is at hand from now on. Gives what that came to, as evidence."""
+    there = await transcripts.at_hand(db, episode)
+    after = replace(episode, let_go_at=by.occurred_at, recorded_at=clock.now(), recorded_by=by.event_id)
+    passages_before, passages_after = await _keep(db, after, there, there, found_by=there)
+    async with erasing(db) as erase:
+        await transcripts.let_go(erase, episode.agent_id, episode.episode_id)
+    return {"before": {"passages": passages_before}, "after": {"passages": passages_after}}
+
+
+async def _keep(db: Write, episode: Episode, said: Transcript, there: Transcript, *, found_by: Transcript) -> tuple[int, int]:
+    """Let `said` be at hand of it, where `there` was, and passages be made of `found_by`; how many passages there were and are."""
     await episodes.put(db, episode)
-    made = await aside(said.characters, _passages, episode, said) if episode.settled_by else []
+    made = await aside(found_by.characters, _passages, episode, found_by) if episode.settled_by else []
     async with erasing(db) as erase:
         await transcripts.keep_at_hand(erase, episode, said, there=there)
         return await passages.remake(erase, episode.agent_id, episode.episode_id, made), len(made)

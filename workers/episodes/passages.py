@@ -10,12 +10,19 @@ same room (docs/quality.md).
 from collections.abc import Sequence
 from datetime import datetime
 
+from nous.settings import Settings
 from providers.mind import Utterance
+from store.episodes import Episode
 
 from . import transcript
 
 PASSAGE_CHARACTERS = 800
 """Longest passage, 60 counted for each turn beside its words; a turn that is longer is cut between sentences."""
+
+
+def of_all(episode: Episode, settings: Settings) -> bool:
+    """Whether an episode is found by all that was said in it, at hand or put away, or by what is at hand alone."""
+    return episode.let_go_at is None and (episode.aged is None or settings.episode_aged_passages)
 
 
 def cut(said: Sequence[Utterance], *, began: datetime) -> list[tuple[str, datetime]]:

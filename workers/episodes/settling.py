@@ -42,8 +42,8 @@ async def settle(db: Write, event: Event, before: Episode, thought: Considered, 
     if thought.vector is not None:
         key = (event.agent_id, event.episode_id)
         await episodes.put_vector(db, *key, "summary", embedder=kit.registered.name, vector=thought.vector)
-    at_hand = passages.cut(thought.found.at_hand, began=episode.started_at)
-    await kept_passages.put(db, event.agent_id, event.episode_id, at_hand)
+    said = thought.found.said if passages.of_all(episode, kit.settings) else thought.found.at_hand
+    await kept_passages.put(db, event.agent_id, event.episode_id, passages.cut(said, began=episode.started_at))
     named = event.decision_ids if isinstance(event, EpisodeClosed) else ()
     decisions = await links.find(db, episode, named=named, listed=told.decisions)
     await episodes.link_decisions(db, event.agent_id, event.episode_id, decisions)

@@ -20,11 +20,12 @@ import structlog
 from nous import clock
 from nous.errors import Misconfigured, Outage
 from providers.embedder import EmbeddingMalformed, EmbeddingRefused
-from store import embedders, memory_vectors, passages, sessions, unembedded, wordless, words
+from store import embedders, memory_vectors, passages, transcripts, unembedded, wordless, words
+from store.database import Read
 from store.episodes import Episode
 from store.memory_vectors import Key
 from store.passages import Worded
-from store.sessions import Turn
+from store.transcripts import Transcript
 from store.unembedded import Waiting
 from store.vectors import Vector
 from store.wordless import Bare, Page
@@ -104,8 +105,8 @@ async def _fill(kit: Kit, page: Page) -> int:
     async with kit.database.read(agents) as db:
         bare = await wordless.said(db, page)
         settled = [one.episode for one in bare if one.episode and one.episode.settled_by]
-        turns = [(one, await sessions.turns(db, one.agent_id, one.session_key) if one.session_key else []) for one in settled]
-    made = await asyncio.to_thread(_made, bare, turns)
+        said = [(one, await _found_by(db, one, kit)) for one in settled]
+    made = await asyncio.to_thread(_made, bare, said)
     async with kit.database.write(agents) as db:
         given = await wordless.put(db, page.table, made.words, {one.key: one.said for one in bare})
         for key, its in made.passages.items():
@@ -114,16 +115,20 @@ async def _fill(kit: Kit, page: Page) -> int:
     return len(given)
 
 
-def _made(bare: Sequence[Bare], turns: Sequence[tuple[Episode, Sequence[Turn]]]) -> _Made:
+async def _found_by(db: Read, episode: Episode, kit: Kit) -> Transcript:
+    there = await transcripts.at_hand(db, episode)
+    return await transcripts.whole(db, episode, there) if cutting.of_all(episode, kit.settings) else there
+
+
+def _made(bare: Sequence[Bare], said: Sequence[tuple[Episode, Transcript]]) -> _Made:
     return _Made(
         words={one.key: words.kept(one.said) for one in bare},
-        passages={(one.agent_id, one.episode_id): _passages(one, said) for one, said in turns},
+        passages={(one.agent_id, one.episode_id): _passages(one, its) for one, its in said},
     )
 
 
-def _passages(episode: Episode, turns: Sequence[Turn]) -> Sequence[Worded]:
-    said = transcript.of_turns(turns) if turns else transcript.of_text(episode.detail or "")
-    return passages.worded(episode.agent_id, episode.episode_id, cutting.cut(said, began=episode.started_at))
+def _passages(episode: Episode, said: Transcript) -> Sequence[Worded]:
+    return passages.worded(episode.agent_id, episode.episode_id, cutting.cut(transcript.of(said), began=episode.started_at))
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
