@@ -1,4 +1,7 @@
-"""Runs of upkeep: which period of which task was begun, when, and for how many agents. Of no agent, so none of its words are here."""
+"""Runs of upkeep: which period of which task was begun, when, and how many agents were told. Of no agent, so none of its words are here.
+
+begun ─▶ told up to an agent, page by page ─▶ told_up_to is NULL: everybody
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ USAGE = "usage"
 
 @dataclass(frozen=True)
 class Run:
-    """One task in one period."""
+    """One task in one period; `agents` were told so far."""
 
     task: str
     period: str
@@ -22,21 +25,49 @@ class Run:
     begun_at: datetime
 
 
-async def begin(db: Write, task: str, period: str, *, agents: int, now: datetime) -> bool:
-    """Whether it is ours to do: False when it was begun before, or by somebody at this moment, who is waited for."""
-    done = await db.execute(
-        text("INSERT INTO bus.upkeep_runs (task, period, agents, begun_at) VALUES (:task, :period, :agents, :now) ON CONFLICT DO NOTHING"),
-        {"task": task, "period": period, "agents": agents, "now": now},
+@dataclass(frozen=True)
+class Underway:
+    """How far a run got: the agent that was told last, by their ids ("" before the first, None after the last), and how many were."""
+
+    told_up_to: str | None
+    agents: int
+    begun_at: datetime
+
+
+async def underway(db: Write, task: str, period: str, *, now: datetime) -> Underway | None:
+    """The run of this task in this period, begun `now` if nobody has; None once everybody is told.
+
+    It is ours until the transaction ends: whoever else wants to go on with it waits, and goes on behind it.
+    """
+    key = {"task": task, "period": period}
+    await db.execute(
+        text(
+            "INSERT INTO bus.upkeep_runs (task, period, agents, begun_at, told_up_to) VALUES (:task, :period, 0, :now, '')"
+            " ON CONFLICT DO NOTHING"
+        ),
+        {**key, "now": now},
     )
-    return bool(done.rowcount)  # type: ignore[attr-defined]  # an INSERT gives a CursorResult
+    found = await db.execute(
+        text("SELECT told_up_to, agents, begun_at FROM bus.upkeep_runs WHERE task = :task AND period = :period FOR UPDATE"), key
+    )
+    run = Underway(**found.one()._mapping)
+    return run if run.told_up_to is not None else None
 
 
-async def begun(db: Read, wanted: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Which of these (task, period) were begun."""
+async def tell(db: Write, task: str, period: str, got: Underway) -> None:
+    """Write down how far it got."""
+    await db.execute(
+        text("UPDATE bus.upkeep_runs SET agents = :agents, told_up_to = :told_up_to WHERE task = :task AND period = :period"),
+        {"task": task, "period": period, "agents": got.agents, "told_up_to": got.told_up_to},
+    )
+
+
+async def told(db: Read, wanted: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Of which of these (task, period) everybody was told."""
     rows = await db.execute(
         text(
             "SELECT task, period FROM bus.upkeep_runs JOIN"
-            " unnest(CAST(:tasks AS text[]), CAST(:periods AS text[])) AS q(task, period) USING (task, period)"
+            " unnest(CAST(:tasks AS text[]), CAST(:periods AS text[])) AS q(task, period) USING (task, period) WHERE told_up_to IS NULL"
         ),
         {"tasks": [task for task, _ in wanted], "periods": [period for _, period in wanted]},
     )

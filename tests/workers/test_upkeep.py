@@ -14,7 +14,7 @@ from nous import clock
 from nous.errors import Contended
 from nous.settings import Settings
 from store import outbox, upkeep_runs
-from store.database import Database, Read
+from store.database import Database, Read, Write
 from tests.factories import AGENT, NOON
 from tests.workers.conftest import Bench
 from workers import upkeep_planner
@@ -115,6 +115,54 @@ async def test_a_run_whose_letters_cannot_be_kept_was_not_begun(
             with pytest.raises(ConnectionError):
                 await upkeep_clock.tick(database, Settings())
         assert len(await upkeep_clock.tick(database, Settings())) == 1
+
+
+async def test_agents_are_told_page_by_page_and_after_a_crash_in_between_the_rest_are_told_and_nobody_twice(
+    database: Database, only: Callable[[Task], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = [f"paged-{number}" for number in range(7)]
+    only(a_task(due=1, agents=agents[::-1]))
+    monkeypatch.setattr(upkeep_clock, "PAGE", 3)
+    monday, insert = datetime(2032, 1, 5, tzinfo=UTC), outbox.insert
+    with monkeypatch.context() as broken:
+
+        async def dies_on_the_second(db: Write, letters: Sequence[outbox.Letter], *, now: datetime) -> None:
+            await insert(db, letters, now=now)
+            if letters[0].agent_id == agents[3]:
+                raise ConnectionError("gone")
+
+        broken.setattr(outbox, "insert", dies_on_the_second)
+        with clock.held(monday), pytest.raises(ConnectionError):
+            await upkeep_clock.tick(database, Settings())
+    with clock.held(monday):
+        assert [len(await told(database, agent)) for agent in agents] == [1, 1, 1, 0, 0, 0, 0]
+    only(a_task(due=1, agents=agents[2:]))  # the first have had their upkeep by now
+    with clock.held(monday + timedelta(days=1)):
+        (begun,) = await upkeep_clock.tick(database, Settings())
+        assert await upkeep_clock.tick(database, Settings()) == []
+        letters = [await told(database, agent) for agent in agents]
+    assert (begun.agents, [len(one) for one in letters]) == (7, [1] * 7)
+    assert {(one.period, one.occurred_at) for of_one in letters for one in of_one} == {("2032-01-05", monday)}, "as of when it was begun"
+
+
+async def test_replicas_that_tell_pages_at_once_tell_each_agent_once(
+    database: Database, database_url: str, only: Callable[[Task], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = [f"shared-{number:02}" for number in range(20)]
+    only(a_task(due=1, agents=agents))
+    monkeypatch.setattr(upkeep_clock, "PAGE", 2)
+    other, inserted, insert = Database(database_url, pool=1), list[str](), outbox.insert
+
+    async def noted(db: Write, letters: Sequence[outbox.Letter], *, now: datetime) -> None:
+        inserted.extend(one.agent_id for one in letters)
+        await insert(db, letters, now=now)
+
+    monkeypatch.setattr(outbox, "insert", noted)
+    with clock.held(datetime(2033, 1, 3, tzinfo=UTC)):
+        looked = await asyncio.gather(*(upkeep_clock.tick(one, Settings()) for one in (database, other, database)))
+    await other.close()
+    assert [one.agents for ones in looked for one in ones] == [20]
+    assert inserted == agents
 
 
 async def test_a_task_that_cannot_be_begun_keeps_no_other(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,17 @@
 """The clock of upkeep: in each period, each task once, whoever looks first and however many look.
 
-tick ─▶ for each task: has its period been begun? ─┬─ yes ─▶ nothing
-                                                  └─ no ──▶ the agents with something due ─▶ its row and a maintenance_due for each,
-                                                            committed together
+tick ─▶ for each task: was everybody told of its period? ─┬─ yes ─▶ nothing
+                                                         └─ no ──▶ the agents with something due, in the order of their ids
+               ┌──────────────────────────────────────────────────────────┘
+               └─▶ a page of them that were not told: a maintenance_due for each and how far it got, committed together ─▶ the next page
 
-A period that nobody saw begin (a machine was off) is not made up for one by one: what is due goes by age, so the next run catches up once.
+Whoever dies between two pages leaves a run that anybody goes on with at the next tick, behind the last agent that was told. A period that
+nobody saw begin (a machine was off) is not made up for one by one: what is due goes by age, so the next run catches up once.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
@@ -19,10 +22,14 @@ from nous.errors import Contended
 from nous.settings import Settings
 from store import outbox, upkeep_runs
 from store.database import Database
+from store.upkeep_runs import Underway
 
 from . import Task, tasks
 
 log = structlog.get_logger()
+
+PAGE = 1_000
+"""Agents that are told in one transaction; half a megabyte of letters."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,10 @@ class Begun:
 
 
 async def tick(database: Database, settings: Settings) -> list[Begun]:
-    """Begin every task whose period has begun and that nobody has begun yet; one that cannot be begun keeps no other. Raises Outage."""
+    """Tell of every task whose period has begun, unless everybody was told; one that cannot be begun keeps no other. Raises Outage."""
     now = clock.now()
     async with database.queue() as db:
-        known = await upkeep_runs.begun(db, {(task.name, task.period(now)) for task in tasks().values()})
+        known = await upkeep_runs.told(db, {(task.name, task.period(now)) for task in tasks().values()})
     due = [task for task in tasks().values() if (task.name, task.period(now)) not in known]
     begun = []
     for task in due:
@@ -52,17 +59,31 @@ async def tick(database: Database, settings: Settings) -> list[Begun]:
 async def begin(
     database: Database, settings: Settings, task: Task, period: str, *, now: datetime, agents: Iterable[str] | None = None
 ) -> Begun | None:
-    """Begin a task for the agents that have something due, or for these; None if somebody else has begun this period of it."""
+    """Tell the agents that have something due, or these, of a task; None if somebody else told the last of them."""
     if agents is None:
         async with database.overview() as db:
             agents = await task.agents(db, now, settings)
-    events = [_event(task, period, agent, now) for agent in sorted(set(agents))]
+    wanted = sorted(set(agents))
+    while isinstance(got := await _told(database, task, period, wanted, now=now), Underway):
+        pass
+    return got
+
+
+async def _told(database: Database, task: Task, period: str, wanted: Sequence[str], *, now: datetime) -> Underway | Begun | None:
+    """Tell the next page of these, in the order of their ids: how far it got, Begun with the last, None if somebody else told it."""
     async with database.queue() as db:
-        if not await upkeep_runs.begin(db, task.name, period, agents=len(events), now=now):
+        run = await upkeep_runs.underway(db, task.name, period, now=now)
+        if run is None:
             return None
-        await outbox.insert(db, [outbox.letter(event) for event in events], now=now)
-    log.info("upkeep.begun", task=task.name, period=period, agents=len(events))
-    return Begun(task.name, period, len(events))
+        left = wanted[bisect_right(wanted, run.told_up_to or "") :]
+        page = left[:PAGE]
+        await outbox.insert(db, [outbox.letter(_event(task, period, agent, run.begun_at)) for agent in page], now=now)
+        got = replace(run, agents=run.agents + len(page), told_up_to=page[-1] if len(left) > PAGE else None)
+        await upkeep_runs.tell(db, task.name, period, got)
+    if got.told_up_to is not None:
+        return got
+    log.info("upkeep.begun", task=task.name, period=period, agents=got.agents)
+    return Begun(task.name, period, got.agents)
 
 
 def _event(task: Task, period: str, agent: str, now: datetime) -> MaintenanceDue:
