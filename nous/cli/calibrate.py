@@ -5,7 +5,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,7 +23,7 @@ from store.search import KINDS, search
 from store.vectors import Vector
 from store.weights import EVERYBODY, Fitted
 
-from . import labelled, place, screen
+from . import labelled, lines, place, screen
 
 LEAST_QUESTIONS = 20
 """Of fewer, one question more or less moves the figures by more than a weight does."""
@@ -55,7 +54,7 @@ async def run(settings: Settings, file: str, *, agent: str | None, applies: bool
     asked = [one for one in questions(file) if agent in (None, one.agent_id)]
     if len(asked) < LEAST_QUESTIONS:
         whose = f" of agent {agent}" if agent else ""
-        raise UserMistake(f"{Path(file).name} has {len(asked)} questions{whose}, and {LEAST_QUESTIONS} are the least to fit on")
+        raise UserMistake(f"{lines.called(file)} has {len(asked)} questions{whose}, and {LEAST_QUESTIONS} are the least to fit on")
     async with place.database(settings) as database:
         start = await _in_force(database, agent or EVERYBODY)
         made = calibrated(await _judged(settings, database, asked), start)

@@ -6,7 +6,7 @@
 An aim is one of three: the lowest threshold that is right often enough, the highest that misses seldom enough, or the best of both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,9 +25,10 @@ LEAST_ABOVE = 10
 """Pairs at a threshold and above, for its precision to say anything."""
 
 DRAWN_AGAIN = 400
+AT_ONCE = 8
 
 Flags = NDArray[np.bool_]
-Weights = NDArray[np.float64]
+Counts = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,10 @@ def fitted(aim: Aim, scored: Scored) -> Fit:
     if not scored.is_enough:
         why = f"{counts[1]} pairs are one and {counts[0] - counts[1]} are two, and {LEAST_OF_EACH} of each are the least to fit on"
         return Fit(aim, *counts, curve, None, None, why)
-    (chosen,) = _chosen(aim, scored, hits, np.ones((1, len(scored.scores))))
+    (chosen,) = _chosen(aim, scored, *(hits[label].sum(axis=0, keepdims=True) for label in (scored.is_one, ~scored.is_one)))
     if np.isnan(chosen):
         return Fit(aim, *counts, curve, None, None, f"no threshold reaches {aim.target:.0%} on these pairs")
-    drawn = _chosen(aim, scored, hits, _drawn_again(scored))
+    drawn = _chosen(aim, scored, *_drawn_again(scored, hits))
     low, high = np.nanpercentile(drawn, [2.5, 97.5], method="nearest")
     return Fit(aim, *counts, curve, float(chosen), (float(low), float(high)))
 
@@ -132,21 +133,21 @@ def _point(scored: Scored, hit: Flags, threshold: float) -> Point:
     )
 
 
-def _drawn_again(scored: Scored) -> Weights:
-    """How often each pair is drawn, in each of several hundred draws of as many of each label: shape (draws, pairs)."""
+def _drawn_again(scored: Scored, hits: Flags) -> Iterator[Counts]:
+    """How many are hit at each threshold in each of several hundred draws of as many pairs of each label: shape (draws, thresholds).
+
+    First of those that are one, then of those that are two. A few draws at once: each is as long as there are pairs.
+    """
     chance = np.random.default_rng(7)
-    weights = np.zeros((DRAWN_AGAIN, len(scored.scores)))
     for label in (scored.is_one, ~scored.is_one):
-        count = int(label.sum())
-        weights[:, label] = chance.multinomial(count, np.full(count, 1 / count), size=DRAWN_AGAIN)
-    return weights
+        hit, count = hits[label].astype(np.float64), int(label.sum())
+        draws = (chance.multinomial(count, np.full(count, 1 / count), size=AT_ONCE) for _ in range(DRAWN_AGAIN // AT_ONCE))
+        yield np.concatenate([times.astype(np.float64) @ hit for times in draws])
 
 
-def _chosen(aim: Aim, scored: Scored, hits: Flags, weights: Weights) -> Weights:
-    """The threshold of each of these weightings of the pairs; NaN where none does."""
-    counted = hits.astype(np.float64)
-    one, two = (weights[:, label] @ counted[label] for label in (scored.is_one, ~scored.is_one))
-    total = weights[:, scored.is_one].sum(axis=1, keepdims=True)
+def _chosen(aim: Aim, scored: Scored, one: Counts, two: Counts) -> Counts:
+    """The threshold of each row of counts of what is hit, of those that are one and of those that are two; NaN where none does."""
+    total = scored.is_one.sum()
     precision, recall = one / np.maximum(one + two, 1), one / np.maximum(total, 1)
     if aim.rule == "precise":
         return _first(GRID, (precision >= aim.target) & (one + two >= LEAST_ABOVE))
@@ -157,5 +158,5 @@ def _chosen(aim: Aim, scored: Scored, hits: Flags, weights: Weights) -> Weights:
     return np.array([float(GRID[np.flatnonzero(row)[(row.sum() - 1) // 2]]) for row in best])  # the middle of what is equally good
 
 
-def _first(grid: Weights, does: Flags) -> Weights:
+def _first(grid: Counts, does: Flags) -> Counts:
     return np.where(does.any(axis=1), grid[does.argmax(axis=1)], np.nan)

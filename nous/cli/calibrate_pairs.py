@@ -45,11 +45,12 @@ class Pair(BaseModel):
 
 def shipped() -> list[Pair]:
     """The set that comes with this version."""
-    return labelled.of_text(files(sample).joinpath(SHIPPED).read_text("utf-8"), Pair, "pair", name=SHIPPED)
+    with files(sample).joinpath(SHIPPED).open("rb") as written:
+        return [pair for _, pair in labelled.of_lines(written, Pair, "pair", name=SHIPPED)]
 
 
 def of_file(file: str) -> list[Pair]:
-    """The pairs of a file. Raises UserMistake naming the line that is none."""
+    """The pairs of a file; `-` is standard input. Raises UserMistake naming the line that is none."""
     return labelled.of_file(file, Pair, "pair")
 
 

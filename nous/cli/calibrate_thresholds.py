@@ -7,11 +7,12 @@ What is kept holds for every process that starts with that embedder from then on
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import providers
 from nous import clock, guard
@@ -32,6 +33,9 @@ from . import calibrate_live, calibrate_pairs, place, screen
 from .calibrate_fit import AIMS, Fit, Point, Scored, fitted
 from .calibrate_live import Live
 from .calibrate_pairs import Pair
+
+AT_ONCE = 1_000
+"""Pairs that are compared at once: their vectors are all that is held of them."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +146,28 @@ async def _fits(embedder: Embedder, pairs: Sequence[Pair]) -> list[Fit]:
     of_kind: dict[str, list[Pair]] = {kind: [pair for pair in pairs if pair.kind == kind] for kind in calibrate_pairs.KINDS}
     await embedder.open()
     try:
-        scored = {kind: await _scored(embedder, kind, some) for kind, some in of_kind.items()}
+        with _progress("comparing pairs", len(pairs)) as compared:
+            scored = {kind: await _scored(embedder, kind, some, compared) for kind, some in of_kind.items()}
     finally:
         await embedder.close()
     unbiased = _without_merges(scored["fact"], of_kind["fact"])
-    # what was merged was near to begin with: it says whether a confirmation is right, and nothing of how many are missed
-    return [fitted(aim, unbiased if aim.name == "check_similarity" else scored[aim.kind]) for aim in AIMS]
+    fits = []
+    with _progress("fitting thresholds", len(AIMS)) as made:
+        for aim in AIMS:
+            # what was merged was near to begin with: it says whether a confirmation is right, and nothing of how many are missed
+            fits.append(fitted(aim, unbiased if aim.name == "check_similarity" else scored[aim.kind]))
+            made(1)
+    return fits
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """How much was done of it, on a terminal."""
+    console = screen.err()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)
 
 
 def _without_merges(scored: Scored, pairs: Sequence[Pair]) -> Scored:
@@ -155,29 +175,31 @@ def _without_merges(scored: Scored, pairs: Sequence[Pair]) -> Scored:
     return Scored(scored.scores[kept], scored.is_one[kept], scored.agrees[kept])
 
 
-async def _scored(embedder: Embedder, kind: str, pairs: Sequence[Pair]) -> Scored:
-    """How near each pair is, as what decides about it measures that, and whether the guard lets it be one."""
-    is_one = np.array([pair.is_one for pair in pairs], bool)
-    agrees = np.ones(len(pairs), bool)
-    if kind in ("fact", "opening"):
-        scores = await _cosines(embedder, pairs)
-    elif kind == "subject":
+async def _scored(embedder: Embedder, kind: str, pairs: Sequence[Pair], compared: Callable[[int], None]) -> Scored:
+    """How near each pair is, as what decides about it measures that, and whether the guard lets it be one; some at a time."""
+    scores, agrees = np.zeros(len(pairs)), np.ones(len(pairs), bool)
+    for at in range(0, len(pairs), AT_ONCE):
+        some = slice(at, at + AT_ONCE)
+        scores[some], agrees[some] = await _measured(embedder, kind, pairs[some])
+        compared(len(pairs[some]))
+    return Scored(scores, np.array([pair.is_one for pair in pairs], bool), agrees)
+
+
+async def _measured(embedder: Embedder, kind: str, pairs: Sequence[Pair]) -> tuple[Sequence[float], Sequence[bool]]:
+    if kind == "subject":
         keys = [(subject_key(pair.one) or "", subject_key(pair.other) or "") for pair in pairs]
-        scores = np.array([candidates.spelled_alike(*both) for both in keys], np.float64)
-    else:
-        agrees = np.array([Said([pair.other], None, 1.0, overlap=-1.0).already(pair.one, None) is not None for pair in pairs], bool)
-        scores = np.where(agrees, [overlap(pair.one, pair.other) for pair in pairs], 0.0)
-    if kind == "fact":
-        agrees = np.array([guard.agree(pair.one, pair.other).agrees for pair in pairs], bool)
-    return Scored(scores, is_one, agrees)
+        return [candidates.spelled_alike(*both) for both in keys], [True] * len(pairs)
+    if kind == "repeat":
+        agrees = [Said([pair.other], None, 1.0, overlap=-1.0).already(pair.one, None) is not None for pair in pairs]
+        return [overlap(pair.one, pair.other) if lets else 0.0 for pair, lets in zip(pairs, agrees, strict=True)], agrees
+    agrees = [kind != "fact" or guard.agree(pair.one, pair.other).agrees for pair in pairs]
+    return await _cosines(embedder, pairs), agrees
 
 
-async def _cosines(embedder: Embedder, pairs: Sequence[Pair]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    if not pairs:
-        return np.zeros(0)
+async def _cosines(embedder: Embedder, pairs: Sequence[Pair]) -> list[float]:
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.one, pair.other)))
     made = dict(zip(texts, await embedder.embed(texts), strict=True))
-    return np.array([float(made[pair.one] @ made[pair.other]) for pair in pairs])
+    return [float(made[pair.one] @ made[pair.other]) for pair in pairs]
 
 
 def _proposed(fits: Sequence[Fit], only: Sequence[str], *, held: Mapping[str, float | None], settings: Settings) -> dict[str, float]:

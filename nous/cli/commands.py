@@ -492,7 +492,10 @@ def answers(
 @app.command(rich_help_panel=SEE)
 def trial(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="JSON lines, or folders of .jsonl files, of transcripts.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="JSON lines, or folders of .jsonl files, of transcripts; - is standard input.", show_default=False
+        ),
     ],
     a: Annotated[str, typer.Option("--a", metavar="PROMPT", help="What is in use: positive, exclusion, or a text file.")] = "positive",
     b: Annotated[str, typer.Option("--b", metavar="PROMPT", help="What would take its place, named in the same way.")] = "exclusion",
@@ -611,12 +614,18 @@ def audit_merges(
 def calibrate(
     ranking: Annotated[
         str | None,
-        typer.Option("--ranking", metavar="FILE", help="JSON lines of questions and the ids of what answers them.", show_default=False),
+        typer.Option(
+            "--ranking",
+            metavar="FILE",
+            help="JSON lines of questions and the ids of what answers them; - is standard input.",
+            show_default=False,
+        ),
     ] = None,
     is_thresholds: Annotated[bool, typer.Option("--thresholds", help="Fit the thresholds of the embedder instead.")] = False,
     agent: Annotated[str | None, typer.Option("--agent", help="Only this agent's questions, for this agent's ranking.")] = None,
     pairs: Annotated[
-        list[str] | None, typer.Option("--pairs", metavar="FILE", help="Labelled pairs beside those shipped; any number of times.")
+        list[str] | None,
+        typer.Option("--pairs", metavar="FILE", help="Labelled pairs beside those shipped, - is standard input; any number of times."),
     ] = None,
     without_shipped: Annotated[bool, typer.Option("--without-shipped", help="Leave the shipped pairs out.")] = False,
     languages: Annotated[

@@ -10,7 +10,6 @@ import base64
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import events
@@ -55,11 +54,11 @@ def read(file: str) -> Iterator[tuple[Archived, bool]]:
                 try:
                     yield _parsed(one)
                 except UnicodeError:
-                    raise UserMistake(f"line {number} of {_called(file)} is no event of an export: it is not UTF-8") from None
+                    raise UserMistake(f"line {number} of {lines.called(file)} is no event of an export: it is not UTF-8") from None
                 except RecursionError:
-                    raise UserMistake(f"line {number} of {_called(file)} is no event of an export: it is nested too deeply") from None
+                    raise UserMistake(f"line {number} of {lines.called(file)} is no event of an export: it is nested too deeply") from None
                 except (ValueError, TypeError) as error:
-                    raise UserMistake(f"line {number} of {_called(file)} is no event of an export: {error}") from None
+                    raise UserMistake(f"line {number} of {lines.called(file)} is no event of an export: {error}") from None
 
 
 def read_roots(file: str) -> Recorded:
@@ -69,10 +68,6 @@ def read_roots(file: str) -> Recorded:
         if is_root:
             found.setdefault(row.agent_id, []).append(row)
     return found
-
-
-def _called(file: str) -> str:
-    return "standard input" if file == lines.STANDARD_INPUT else Path(file).name
 
 
 def _parsed(written: str) -> tuple[Archived, bool]:

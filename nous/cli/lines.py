@@ -43,6 +43,11 @@ def opened(file: str) -> Iterator[int]:
         yield readable.fileno()
 
 
+def called(file: str) -> str:
+    """What a file is called in a sentence: as it was named."""
+    return "standard input" if file == STANDARD_INPUT else file
+
+
 def standard_input() -> int:
     """The descriptor of standard input. Raises UserMistake when the shell closed it, as `<&-` does."""
     if sys.stdin is None:

@@ -6,12 +6,11 @@
 One that is there twice is asked about once, with all its gold and probes. Whatever is wrong is told before anything is paid for.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from events.base import Moment
 from nous import clock
@@ -21,7 +20,7 @@ from nous.trialling.reading import AGENT, Conversation, Probe
 from recall.asking import LONGEST_CHARACTERS
 from workers.episodes import transcript
 
-from . import screen
+from . import labelled, screen
 
 
 class Asked(BaseModel):
@@ -57,7 +56,7 @@ def conversations(files: Sequence[str]) -> list[Conversation]:
     now = clock.now()
     found: dict[tuple[str, str, datetime | None], Conversation] = {}
     for path in _paths(files):
-        for number, row in _rows(path):
+        for number, row in labelled.numbered(str(path), Row, "transcript"):
             key = (row.agent_id, row.transcript, row.started_at)
             found[key] = _conversation(found.get(key), row, name=f"{path}:{number}", now=now)
     if not found:
@@ -87,26 +86,3 @@ def _paths(files: Sequence[str]) -> Iterator[Path]:
             yield from below
         else:
             yield path
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    try:
-        read = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        lines = read.decode("utf-8-sig").split("\n")  # splitlines would cut at U+2028 and U+0085, which stand inside strings
-    except OSError as error:
-        raise UserMistake(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError as error:
-        number = error.object[: error.start].count(b"\n") + 1
-        raise UserMistake(f"{path} line {number} is not UTF-8; no question was asked") from None
-    for number, line in enumerate(lines, 1):
-        if not is_blank(line):
-            yield number, _row(f"{path} line {number}", line)
-
-
-def _row(place: str, line: str) -> Row:
-    try:
-        return Row.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UserMistake(f"{place}: {f'{where}: ' if where else ''}{screen.plainly(first['msg'])}; no question was asked") from None

@@ -81,6 +81,12 @@ def by_name(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["threshold"]: one for one in told["thresholds"]}
 
 
+def as_in_windows(pairs: Path) -> str:
+    """With a byte-order mark, its ends of lines, and ends of lines that stand within strings."""
+    more = '{"one": "a\u2028b 0", "other": "a\x85b 0", "relation": "same"}'
+    return "\ufeff" + pairs.read_text().replace("\n", "\r\n") + f"\r\n\r\n{more}"
+
+
 async def in_force(database: Database, settings: Settings = ZERO) -> Settings:
     return await calibrated(database, settings)
 
@@ -113,6 +119,21 @@ async def test_the_guard_looks_at_the_whole_of_a_pair_as_it_does_where_facts_are
     found = by_name(await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs)))
     assert found["confirm_similarity"]["pairs"] == 121
     assert {point["guarded_two"] for point in found["confirm_similarity"]["curve"]} == {0}
+
+
+async def test_pairs_come_from_standard_input_as_any_program_writes_them(nous: Nous, pairs: Path) -> None:
+    result = await nous("calibrate", "--thresholds", "--without-shipped", "--pairs", "-", "--json", stdin=as_in_windows(pairs))
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["pairs"] == {"fact": 121, "subject": 1}
+    nothing = await nous("calibrate", "--thresholds", "--pairs", "-", stdin=b"\n{\xe9")
+    assert "line 2 of standard input is no pair: it is not UTF-8" in " ".join(nothing.output.split())
+
+
+async def test_a_few_pairs_at_once_come_to_the_same_as_all_of_them(nous: Nous, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs))
+    at_once = await nous.json(*words)
+    monkeypatch.setattr(calibrate_thresholds, "AT_ONCE", 7)
+    assert await nous.json(*words) == at_once
 
 
 async def test_likely_twins_are_never_looked_for_above_what_is_confirmed(nous: Nous, pairs: Path) -> None:
@@ -252,7 +273,7 @@ async def test_a_line_that_is_no_pair_is_named(nous: Nous, tmp_path: Path) -> No
     path.write_text('{"one": "a", "other": "b", "relation": "same"}\n{"one": "a", "other": "b", "relation": "alike"}\n')
     result = await nous("calibrate", "--thresholds", "--pairs", str(path))
     assert result.exit_code == 2
-    assert "line 2 of mine.jsonl is no pair: relation" in result.output
+    assert f"line 2 of {path} is no pair: relation" in " ".join(result.output.split())
 
 
 def test_the_shipped_pairs_are_enough_for_every_threshold_and_in_many_languages() -> None:

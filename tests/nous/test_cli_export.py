@@ -106,7 +106,7 @@ GOOD = {"stream": "fact_learned", "agent_id": "a", "event_id": "e", "entry_id": 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "line 602 of it.jsonl is no event of an export: "),
+        ("{", "it.jsonl is no event of an export: "),
         ("[1]", "it is a JSON list, and should be an object"),
         (json.dumps({"content": "Tea."}), "it has no stream; events of your own are sent with: nous publish"),
         (json.dumps(GOOD | {"stream": "fact_learnt"}), "there is no stream 'fact_learnt' (did you mean fact_learned?)"),
@@ -117,10 +117,10 @@ GOOD = {"stream": "fact_learned", "agent_id": "a", "event_id": "e", "entry_id": 
         (json.dumps(GOOD | {"event_id": "e" * 129}), "its agent_id or its event_id has more than 128 characters"),
         (json.dumps(GOOD | {"body": '{"agent_id": "b"}'}), "its agent_id is 'a' and its body says 'b'"),
         (json.dumps(GOOD | {"body": '{"event_id": "f"}'}), "its event_id is 'e' and its body says 'f'"),
-        ("[" * 100_000, "line 602 of it.jsonl is no event of an export: it is nested too deeply"),
+        ("[" * 100_000, "it.jsonl is no event of an export: it is nested too deeply"),
         (
             json.dumps(GOOD | {"body": "?"}).encode().replace(b"?", b"\xf6"),
-            "line 602 of it.jsonl is no event of an export: it is not UTF-8",
+            "it.jsonl is no event of an export: it is not UTF-8",
         ),
         (json.dumps(GOOD | {"body_base64": "?"}), "line 602"),
         (json.dumps(GOOD | {"body": {"a": 1}}), "its body is \"{'a': 1}\", which is no text that can be kept"),
@@ -132,6 +132,7 @@ async def test_a_file_with_a_bad_line_is_not_taken_at_all(nous: Nous, tmp_path: 
     (tmp_path / "it.jsonl").write_bytes(b"\n".join([*good, line if isinstance(line, bytes) else line.encode()]))
     result = await nous("import", str(tmp_path / "it.jsonl"))
     assert (result.exit_code, why in result.stderr, "; nothing was taken" in result.stderr) == (2, True, True), result.stderr
+    assert f"line 602 of {tmp_path / 'it.jsonl'}" in result.stderr
     assert await archived(database_url) == []
 
 

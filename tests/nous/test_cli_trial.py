@@ -159,13 +159,20 @@ async def test_when_a_transcript_began_is_told_in_utc(nous: Nous, server: ModelS
     ("lines", "why"),
     [
         ("", "there is no transcript in"),
-        ("{", "line 1: invalid json"),
-        ('{"transcript": "User: hi", "golds": []}', "line 1: golds: extra inputs are not permitted"),
-        ('\n{"gold": []}', "line 2: transcript: field required"),
-        ('{"transcript": "User: hi", "started_at": "2026-03-01T10:00"}', "line 1: started_at: "),
-        ('{"transcript": "User: hi", "probes": [{"question": "Who?"}]}', "line 1: probes.0.answers: field required"),
-        ('{"transcript": "User: hi", "probes": [{"question": "Who?", "answers": []}]}', "line 1: probes.0.answers: list should have"),
-        ('{"transcript": "User: hi", "probes": [{"question": " ", "answers": ["Ida."]}]}', "line 1: probes.0.question: it is empty"),
+        ("{", "line 1 of {} is no transcript: invalid json"),
+        ('{"transcript": "User: hi"}\n{"transcript": "\\ud800"}', "half of a character without its other half"),
+        ('{"transcript": "User: hi", "golds": []}', "line 1 of {} is no transcript: golds: extra inputs are not permitted"),
+        ('\n{"gold": []}', "line 2 of {} is no transcript: transcript: field required"),
+        ('{"transcript": "User: hi", "started_at": "2026-03-01T10:00"}', "line 1 of {} is no transcript: started_at: "),
+        ('{"transcript": "User: hi", "probes": [{"question": "Who?"}]}', "line 1 of {} is no transcript: probes.0.answers: field required"),
+        (
+            '{"transcript": "User: hi", "probes": [{"question": "Who?", "answers": []}]}',
+            "line 1 of {} is no transcript: probes.0.answers: list should have",
+        ),
+        (
+            '{"transcript": "User: hi", "probes": [{"question": " ", "answers": ["Ida."]}]}',
+            "line 1 of {} is no transcript: probes.0.question: it is empty",
+        ),
     ],
 )
 async def test_a_line_that_is_no_transcript_is_named_before_anything_is_asked(
@@ -175,7 +182,7 @@ async def test_a_line_that_is_no_transcript_is_named_before_anything_is_asked(
     path.write_text(lines, "utf-8")
     shown = await nous("trial", str(path))
     assert shown.exit_code == 2
-    assert why in shown.stderr
+    assert why.format(path) in " ".join(shown.stderr.split())
     assert server.asked == []
 
 
@@ -204,7 +211,7 @@ async def test_a_line_that_is_not_utf_8_is_named(nous: Nous, server: ModelServer
     file = tmp_path / "odd.jsonl"
     file.write_bytes(b'{"transcript": "User: hello"}\n{"transcript": "User: caf\xe9"}\n')
     told = await nous("trial", str(file))
-    assert (told.exit_code, "odd.jsonl line 2 is not UTF-8" in told.stderr, server.asked) == (2, True, [])
+    assert (told.exit_code, f"line 2 of {file} is no transcript: it is not UTF-8" in told.stderr, server.asked) == (2, True, [])
 
 
 # ── a prompt of one's own, probes, and the verdict ────────────────────────────────────────────────────────────────────────
