@@ -33,7 +33,7 @@ TRIED: Mapping[str, Sequence[float]] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedQuestion:
     """A question with what search found for it, the ids of what answers it, and how many different terms it has."""
 
     found: tuple[Found, ...]
@@ -61,7 +61,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibratedRanking:
     """The weights that are proposed, the figures of all questions before and after, and those of questions that had no part in the fit."""
 
     weights: Weights
@@ -77,12 +77,14 @@ class Calibrated:
         return self.after.sought > self.before.sought and unseen
 
 
-def calibrated(judged: Sequence[Judged], start: Weights) -> Calibrated:
+def calibrated_ranking(judged: Sequence[JudgedQuestion], start: Weights) -> CalibratedRanking:
     """Fit, beginning at `start`."""
     halves = judged[::2], judged[1::2]
-    unseen = [(figures(other, start), figures(other, fitted(half, start))) for half, other in (halves, halves[::-1]) if half and other]
-    weights = fitted(judged, start)
-    return Calibrated(
+    unseen = [
+        (figures(other, start), figures(other, fitted_ranking(half, start))) for half, other in (halves, halves[::-1]) if half and other
+    ]
+    weights = fitted_ranking(judged, start)
+    return CalibratedRanking(
         weights,
         before=figures(judged, start),
         after=figures(judged, weights),
@@ -91,7 +93,7 @@ def calibrated(judged: Sequence[Judged], start: Weights) -> Calibrated:
     )
 
 
-def fitted(judged: Sequence[Judged], start: Weights) -> Weights:
+def fitted_ranking(judged: Sequence[JudgedQuestion], start: Weights) -> Weights:
     """The weights that rank these questions best, one after another, from `start` on."""
     best, floor = start, figures(judged, start).p_at_1
     reached = figures(judged, best).sought
@@ -108,7 +110,7 @@ def fitted(judged: Sequence[Judged], start: Weights) -> Weights:
     return best
 
 
-def figures(judged: Collection[Judged], weights: Weights) -> Figures:
+def figures(judged: Collection[JudgedQuestion], weights: Weights) -> Figures:
     """What ranking by these weights comes to."""
     count = max(len(judged), 1)
     first = three = reciprocal = found = 0.0
@@ -122,7 +124,7 @@ def figures(judged: Collection[Judged], weights: Weights) -> Figures:
     return Figures(len(judged), first / count, three / count, reciprocal / count, found / count)
 
 
-def _mattering(judged: Collection[Judged]) -> list[str]:
+def _mattering(judged: Collection[JudgedQuestion]) -> list[str]:
     """The weights that can change an order: something they weigh is found beside something they do not."""
     voucher_names = {"user_stated", "episode_summary", "assistant_derived", "transcript"}
     vouchers = {one.provenance for each in judged for one in each.found}

@@ -73,7 +73,7 @@ class Merge:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMerge:
     """A merge as its two wordings, and whether a person says that they are one fact."""
 
     part: str
@@ -131,7 +131,7 @@ async def judge(db: Write, merge: Merge, *, is_one: bool, now: datetime) -> None
     )
 
 
-async def judged(db: Read, *, agent: str | None) -> list[Judged]:
+async def judged(db: Read, *, agent: str | None) -> list[JudgedMerge]:
     """Every merge that a person judged and whose words are still there, in the order judged; needs an overview."""
     its = "one.agent_id = v.agent_id"
     rows = await db.execute(
@@ -147,4 +147,4 @@ async def judged(db: Read, *, agent: str | None) -> list[Judged]:
         ),
         {"agent": agent},
     )
-    return [Judged(row.part, row.whole, row.is_one) for row in rows]
+    return [JudgedMerge(row.part, row.whole, row.is_one) for row in rows]

@@ -24,7 +24,7 @@ OF_AN_EMBEDDER = NAMES[:3]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedThresholds:
     """Thresholds by their names (one that was not fitted is not among them), of which embedder, by which figures, and when."""
 
     embedder: str
@@ -33,7 +33,7 @@ class Fitted:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-async def put(db: Switch, fitted: Fitted) -> None:
+async def put(db: Switch, fitted: FittedThresholds) -> None:
     """Let these hold for the embedder from the next start on; those before stay, to be looked at. For the tables' owner."""
     await db.execute(
         text(
@@ -49,7 +49,7 @@ async def put(db: Switch, fitted: Fitted) -> None:
     )
 
 
-async def latest(db: Read) -> dict[str, Fitted]:
+async def latest(db: Read) -> dict[str, FittedThresholds]:
     """What holds for each embedder for which anything was ever fitted."""
     rows = await db.execute(
         text(
@@ -58,7 +58,7 @@ async def latest(db: Read) -> dict[str, Fitted]:
         )
     )
     return {
-        row.embedder: Fitted(
+        row.embedder: FittedThresholds(
             row.embedder,
             {name: float(value) for name in NAMES if (value := getattr(row, name)) is not None},
             row.fitted_at,
@@ -79,7 +79,7 @@ async def configured(db: Read, settings: Settings, *, embedder: str) -> Settings
     return settings.model_copy(update={name: value for name, value in mine.items() if getattr(settings, name) is None})
 
 
-def _require_its_own(settings: Settings, embedder: str, fitted: Mapping[str, Fitted]) -> None:
+def _require_its_own(settings: Settings, embedder: str, fitted: Mapping[str, FittedThresholds]) -> None:
     """Refuse thresholds of another embedder: those that say so, and those that are, to the last digit, what was fitted for it."""
     chosen = {name: value for name in OF_AN_EMBEDDER if (value := getattr(settings, name)) is not None}
     owner = settings.thresholds_of or _fitted_for(chosen, embedder, fitted)
@@ -94,7 +94,7 @@ def _require_its_own(settings: Settings, embedder: str, fitted: Mapping[str, Fit
     )
 
 
-def _fitted_for(chosen: Mapping[str, float], embedder: str, fitted: Mapping[str, Fitted]) -> str:
+def _fitted_for(chosen: Mapping[str, float], embedder: str, fitted: Mapping[str, FittedThresholds]) -> str:
     """The other embedder for which exactly these were fitted, where there are several and they are not this one's too."""
     alike = [
         one.embedder for one in fitted.values() if len(chosen) > 1 and all(one.values.get(name) == value for name, value in chosen.items())

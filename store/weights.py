@@ -18,7 +18,7 @@ EVERYBODY = ""
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedWeights:
     """Weights by their names, what they came to on how many questions before and after, and when they were fitted."""
 
     agent_id: str
@@ -28,7 +28,7 @@ class Fitted:
     fitted_at: datetime
 
 
-async def put(db: Write, fitted: Fitted) -> None:
+async def put(db: Write, fitted: FittedWeights) -> None:
     """Let these hold from now on; those before stay, to be looked at."""
     await db.execute(
         text(
@@ -39,7 +39,7 @@ async def put(db: Write, fitted: Fitted) -> None:
     )
 
 
-async def of(db: Read, agent: str) -> Fitted | None:
+async def of(db: Read, agent: str) -> FittedWeights | None:
     """Those that hold for this agent: its own, else everybody's; None when none were ever fitted."""
     rows = await db.execute(
         text(
@@ -49,4 +49,4 @@ async def of(db: Read, agent: str) -> Fitted | None:
         {"agent": agent, "everybody": EVERYBODY},
     )
     row = rows.one_or_none()
-    return Fitted(row.agent_id, json.loads(row.weights), json.loads(row.figures), row.questions, row.fitted_at) if row else None
+    return FittedWeights(row.agent_id, json.loads(row.weights), json.loads(row.figures), row.questions, row.fitted_at) if row else None

@@ -14,14 +14,14 @@ from nous import clock
 from nous.errors import UserMistake
 from nous.settings import Settings
 from nous.terms import terms
-from recall.calibrating import Calibrated, Figures, Judged, calibrated
+from recall.calibrating import CalibratedRanking, Figures, JudgedQuestion, calibrated_ranking
 from recall.ranking import Weights
 from store import embedders, mentions, weights
 from store.database import Database, Read
 from store.embedders import Registered
 from store.search import KINDS, search
 from store.vectors import Vector
-from store.weights import EVERYBODY, Fitted
+from store.weights import EVERYBODY, FittedWeights
 
 from . import labelled, lines, place, screen
 
@@ -45,7 +45,7 @@ class Told:
 
     agent: str | None
     start: Weights
-    made: Calibrated
+    made: CalibratedRanking
     is_applied: bool
 
 
@@ -57,7 +57,7 @@ async def run(settings: Settings, file: str, *, agent: str | None, applies: bool
         raise UserMistake(f"{lines.called(file)} has {len(asked)} questions{whose}, and {LEAST_QUESTIONS} are the least to fit on")
     async with place.database(settings) as database:
         start = await _in_force(database, agent or EVERYBODY)
-        made = calibrated(await _judged(settings, database, asked), start)
+        made = calibrated_ranking(await _judged(settings, database, asked), start)
         is_applied = applies and made.is_better
         if is_applied:
             await _keep(database, agent or EVERYBODY, made)
@@ -76,7 +76,7 @@ async def _in_force(database: Database, agent: str) -> Weights:
     return Weights.of(found.weights) if found else Weights()
 
 
-async def _judged(settings: Settings, database: Database, asked: Sequence[Line]) -> list[Judged]:
+async def _judged(settings: Settings, database: Database, asked: Sequence[Line]) -> list[JudgedQuestion]:
     embedder = providers.unfitted(settings)
     async with database.overview() as db:
         registered = await embedders.active(db)
@@ -93,17 +93,17 @@ async def _judged(settings: Settings, database: Database, asked: Sequence[Line])
     return judged
 
 
-async def _found(db: Read, one: Line, vector: Vector, registered: Registered) -> Judged:
+async def _found(db: Read, one: Line, vector: Vector, registered: Registered) -> JudgedQuestion:
     said = terms(one.question)
     found = await search(db, one.agent_id, KINDS, vector=vector, embedder=registered, terms=said)
     became = {fact for published in one.relevant for _, fact in await mentions.resolve(db, published)}
-    return Judged(tuple(found), frozenset({*one.relevant, *became}), len(set(said)), clock.now())
+    return JudgedQuestion(tuple(found), frozenset({*one.relevant, *became}), len(set(said)), clock.now())
 
 
-async def _keep(database: Database, agent: str, made: Calibrated) -> None:
+async def _keep(database: Database, agent: str, made: CalibratedRanking) -> None:
     figures = {name: asdict(getattr(made, name)) for name in ("before", "after", "unseen_before", "unseen_after")}
     async with database.write([agent]) as db:
-        await weights.put(db, Fitted(agent, asdict(made.weights), figures, made.after.questions, clock.now()))
+        await weights.put(db, FittedWeights(agent, asdict(made.weights), figures, made.after.questions, clock.now()))
 
 
 # ── what is told ──────────────────────────────────────────────────────────────────────────────────────────────────────────

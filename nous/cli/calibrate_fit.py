@@ -99,7 +99,7 @@ class Fit:
         return min(self.curve, key=lambda point: abs(point.threshold - threshold))
 
 
-def fitted(aim: Aim, scored: Scored) -> Fit:
+def fitted_threshold(aim: Aim, scored: Scored) -> Fit:
     """Fit one threshold."""
     hits = _hits(aim, scored)
     curve = [_point(scored, hits[:, at], float(threshold)) for at, threshold in enumerate(GRID)]

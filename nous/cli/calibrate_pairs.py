@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nous import sample
 from nous.errors import UserMistake
-from store.audits import Judged
+from store.audits import JudgedMerge
 
 from . import labelled
 
@@ -54,7 +54,7 @@ def of_file(file: str) -> list[Pair]:
     return labelled.of_file(file, Pair, "pair")
 
 
-def of_merges(judged: Iterable[Judged]) -> list[Pair]:
+def of_merges(judged: Iterable[JudgedMerge]) -> list[Pair]:
     """The merges that a person judged."""
     return [Pair(one=one.whole, other=one.part, relation="same" if one.is_one else "different", is_merged=True) for one in judged]
 

@@ -22,15 +22,15 @@ from providers import Embedder
 from recall.overlap import REPEATED, overlap
 from recall.repeated import Said
 from store import audits, thresholds
-from store.audits import Judged
+from store.audits import JudgedMerge
 from store.database import Database
 from store.facts import subject_key
-from store.thresholds import NAMES, OF_AN_EMBEDDER, Fitted
+from store.thresholds import NAMES, OF_AN_EMBEDDER, FittedThresholds
 from workers.runtime.calibrated import calibrated
 from workers.standing import candidates
 
 from . import calibrate_live, calibrate_pairs, place, screen
-from .calibrate_fit import AIMS, Fit, Point, Scored, fitted
+from .calibrate_fit import AIMS, Fit, Point, Scored, fitted_threshold
 from .calibrate_live import Live
 from .calibrate_pairs import Pair
 
@@ -115,7 +115,7 @@ async def _store(settings: Settings, *, is_needed: bool) -> AsyncIterator[Databa
         yield database
 
 
-async def _judged(database: Database) -> list[Judged]:
+async def _judged(database: Database) -> list[JudgedMerge]:
     async with database.overview() as db:
         return await audits.judged(db, agent=None)
 
@@ -155,7 +155,7 @@ async def _fits(embedder: Embedder, pairs: Sequence[Pair]) -> list[Fit]:
     with _progress("fitting thresholds", len(AIMS)) as made:
         for aim in AIMS:
             # what was merged was near to begin with: it says whether a confirmation is right, and nothing of how many are missed
-            fits.append(fitted(aim, unbiased if aim.name == "check_similarity" else scored[aim.kind]))
+            fits.append(fitted_threshold(aim, unbiased if aim.name == "check_similarity" else scored[aim.kind]))
             made(1)
     return fits
 
@@ -234,7 +234,7 @@ async def _keep(database: Database, embedder: str, proposed: Mapping[str, float]
         before = (await thresholds.latest(db)).get(embedder)
         values = {**(before.values if before else {}), **proposed}
         figures = {fit.aim.name: _figures(fit, proposed[fit.aim.name]) for fit in fits if fit.aim.name in proposed}
-        await thresholds.put(db, Fitted(embedder, values, clock.now(), figures))
+        await thresholds.put(db, FittedThresholds(embedder, values, clock.now(), figures))
 
 
 def _figures(fit: Fit, kept: float) -> dict[str, object]:

@@ -64,7 +64,7 @@ class Settled:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPairs:
     """How facts stand to each other since: which mind said so at which cost, and of how many pairs it could not tell."""
 
     minds: tuple[str, ...]
@@ -108,7 +108,7 @@ class Report:
     confirmed: tuple[Pair, ...]
     almost_merged: tuple[Pair, ...]
     likely_twins: tuple[Pair, ...]
-    judged: Judged
+    judged: JudgedPairs
     reasons: Mapping[str, Mapping[str, int]]
     confirm_similarity: float | None
     check_similarity: float | None
@@ -260,10 +260,10 @@ def _twin(receipt: Receipt, after: Memory) -> Pair | None:
     return Pair(known.content, fact.content, near["similarity"], near.get("guard", ""), findings, fact.fact_id)
 
 
-def _judged(after: Memory, events: set[str]) -> Judged:
+def _judged(after: Memory, events: set[str]) -> JudgedPairs:
     """How the facts that these events began stand to others."""
     ours = [fact for fact in after.rows.values() if fact.stored_by in events]
-    return Judged(
+    return JudgedPairs(
         minds=tuple(sorted({receipt.evidence["model"] for receipt in after.checked if receipt.evidence.get("candidates")})),
         tokens=sum(receipt.evidence.get("tokens_in", 0) + receipt.evidence.get("tokens_out", 0) for receipt in after.checked),
         pairs=len(_pairs(after)),

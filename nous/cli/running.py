@@ -30,7 +30,7 @@ from providers.offline import OfflineMind
 from recall import sessions
 from recall.tools import Tools
 from workers.runtime import streams, traces
-from workers.runtime.app import Chore, Process, calibrated, kit
+from workers.runtime.app import Chore, Process, calibrated_patiently, kit
 from workers.runtime.health import Health
 from workers.runtime.serve import application, serving
 from workers.runtime.worker import Kit, Worker
@@ -88,7 +88,7 @@ def owned(settings: Settings) -> Iterator[embedded.Stack]:
 @asynccontextmanager
 async def alongside(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[None]:
     """Every worker, running in this process for the block."""
-    settings = await calibrated(settings, database_url)
+    settings = await calibrated_patiently(settings, database_url)
     async with kit(settings, database_url, providers.embedder(settings), providers.mind(settings)) as tools:
         stop = asyncio.Event()
         running = asyncio.create_task(Process(list(workers.table().values()), tools, redis_url, archives=True).run(stop))
@@ -131,7 +131,7 @@ async def _serve(
         watched(settings, health.routes()),
         page.shown(settings, database_url, redis_url, port=web_port) as site,
     ):
-        settings = await calibrated(settings, database_url)
+        settings = await calibrated_patiently(settings, database_url)
         async with kit(settings, database_url, providers.embedder(settings), mind := providers.mind(settings)) as tools:
             asked = set_by(stop)
             if site:

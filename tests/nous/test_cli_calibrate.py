@@ -39,7 +39,7 @@ async def questions(database: Database, tmp_path: Path) -> Path:
     return path
 
 
-async def in_force(database: Database, agent: str) -> weights.Fitted | None:
+async def in_force(database: Database, agent: str) -> weights.FittedWeights | None:
     async with database.read([agent]) as db:
         return await weights.of(db, agent)
 
@@ -69,7 +69,7 @@ async def test_an_agent_s_own_weights_hold_for_it_alone_and_go_before_everybody_
     async with database.write([weights.EVERYBODY]) as db:
         mine = await in_force(database, "a")
         assert mine is not None
-        await weights.put(db, weights.Fitted(weights.EVERYBODY, {"words": 0.3}, {}, 1, mine.fitted_at))
+        await weights.put(db, weights.FittedWeights(weights.EVERYBODY, {"words": 0.3}, {}, 1, mine.fitted_at))
     for agent, whose in (("a", "a"), ("b", weights.EVERYBODY)):
         found = await in_force(database, agent)
         assert found is not None

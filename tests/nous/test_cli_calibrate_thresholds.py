@@ -16,7 +16,7 @@ import pytest
 import providers
 from nous import clock
 from nous.cli import calibrate_pairs, calibrate_thresholds
-from nous.cli.calibrate_fit import AIMS, Aim, Fit, Scored, fitted
+from nous.cli.calibrate_fit import AIMS, Aim, Fit, Scored, fitted_threshold
 from nous.errors import Misconfigured
 from nous.settings import Settings
 from providers.embedder import Profile, Vectors
@@ -27,7 +27,7 @@ from recall.overlap import REPEATED
 from recall.tools import Tools
 from store import audits, embedders, facts, thresholds, vectors
 from store.database import Database
-from store.thresholds import Fitted
+from store.thresholds import FittedThresholds
 from tests.factories import a_fact, a_vector
 from tests.nous.conftest import Nous
 from workers.runtime.app import kit
@@ -183,10 +183,10 @@ async def test_twins_that_could_not_be_fitted_are_taken_along_too_and_a_store_th
     nous: Nous, database: Database, pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def without_twins(aim: Aim, scored: Scored) -> Fit:
-        made = fitted(aim, scored)
+        made = fitted_threshold(aim, scored)
         return replace(made, chosen=None, interval=None) if aim.name == "check_similarity" else made
 
-    monkeypatch.setattr(calibrate_thresholds, "fitted", without_twins)
+    monkeypatch.setattr(calibrate_thresholds, "fitted_threshold", without_twins)
     await keep(database, "zero", confirm_similarity=0.7)
     told = await nous.json("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--apply")
     assert by_name(told)["check_similarity"]["now"] == 0.85
@@ -289,7 +289,7 @@ def test_the_shipped_pairs_are_enough_for_every_threshold_and_in_many_languages(
 def test_a_threshold_that_nothing_reaches_is_not_made_up() -> None:
     chance = np.random.default_rng(1)
     scores, is_one = chance.random(200), chance.random(200) < 0.5
-    fit = fitted(AIMS[0], Scored(scores, is_one, np.ones(200, bool)))
+    fit = fitted_threshold(AIMS[0], Scored(scores, is_one, np.ones(200, bool)))
     assert fit.chosen is None
     assert fit.reason == "no threshold reaches 85% on these pairs"
 
@@ -299,7 +299,7 @@ def test_a_threshold_that_nothing_reaches_is_not_made_up() -> None:
 
 async def keep(database: Database, embedder: str, **values: float) -> None:
     async with database.switching() as db:
-        await thresholds.put(db, Fitted(embedder, values, clock.now()))
+        await thresholds.put(db, FittedThresholds(embedder, values, clock.now()))
 
 
 async def test_thresholds_of_another_embedder_do_not_hold_for_this_one(database: Database) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from nous.errors import Misconfigured
-from recall.calibrating import Judged, calibrated, figures, fitted
+from recall.calibrating import JudgedQuestion, calibrated_ranking, figures, fitted_ranking
 from recall.ranking import PLAIN, Weights, certainty, rank
 from store.search import Found
 from tests.factories import NOON, an_id
@@ -156,11 +156,11 @@ def test_a_weight_that_is_none_is_refused_by_its_name(values: dict[str, Any]) ->
 # ── calibrating ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def a_judged(*found: Found, right: Found) -> Judged:
-    return Judged(found, frozenset({right.memory_id}), 4, NOON)
+def a_judged(*found: Found, right: Found) -> JudgedQuestion:
+    return JudgedQuestion(found, frozenset({right.memory_id}), 4, NOON)
 
 
-def asked(number: int) -> Judged:
+def asked(number: int) -> JudgedQuestion:
     """What answers is as near as what does not, and says more of the words; now and then the other way round."""
     drawn = random.Random(number)
     right = a_found(similarity=0.5 + drawn.uniform(-0.05, 0.05), words=6.0)
@@ -170,7 +170,7 @@ def asked(number: int) -> Judged:
 
 def test_what_was_fitted_is_better_also_for_questions_it_was_not_fitted_on() -> None:
     start = replace(PLAIN, words=0.0)
-    made = calibrated([asked(number) for number in range(60)], start)
+    made = calibrated_ranking([asked(number) for number in range(60)], start)
     assert made.weights.words > 0
     assert made.is_better
     assert made.after.p_at_1 > made.before.p_at_1
@@ -182,11 +182,11 @@ def test_what_was_fitted_is_better_also_for_questions_it_was_not_fitted_on() -> 
 def test_the_first_place_is_not_paid_with_the_second() -> None:
     start = Weights()
     judged = [asked(number) for number in range(40)]
-    assert figures(judged, fitted(judged, start)).p_at_1 >= figures(judged, start).p_at_1
+    assert figures(judged, fitted_ranking(judged, start)).p_at_1 >= figures(judged, start).p_at_1
 
 
 def test_where_every_order_is_as_good_the_weights_stay() -> None:
     only = a_found()
-    made = calibrated([a_judged(only, right=only) for _ in range(30)], Weights())
+    made = calibrated_ranking([a_judged(only, right=only) for _ in range(30)], Weights())
     assert made.weights == Weights()
     assert not made.is_better

@@ -51,7 +51,7 @@ from store.embedders import Registered
 from store.forgotten import Tombstone
 from store.migrate import migrate
 from store.search import KINDS, search
-from store.weights import Fitted
+from store.weights import FittedWeights
 from tests.conftest import a_database
 from tests.factories import (
     NOON,
@@ -118,7 +118,7 @@ async def populated(database_url: str) -> AsyncIterator[Database]:
             passage = (agent, "passage", passages.id_of(agent, ONE_ID, 0))
             kept = await memory_vectors.said(db, [(agent, "decision", ONE_ID), (agent, "procedure", ONE_ID), passage])
             await memory_vectors.put(db, Registered("zero", 512, table), [(key, said, a_vector(1)) for key, said in kept.items()])
-            await weights.put(db, Fitted(agent, {"words": 1.0}, {}, 0, NOON))
+            await weights.put(db, FittedWeights(agent, {"words": 1.0}, {}, 0, NOON))
             await audits.put(db, Audit(agent, NOON, True, {}))
             merge = Merge(agent, ONE_ID, ONE_ID, WORDS, WORDS, "merged", None, NOON, NOON)
             await audits.judge(db, merge, is_one=True, now=NOON)

@@ -25,9 +25,9 @@ from providers.mind import Mind
 from store import embedders
 from store.database import Database
 
-from . import calibrated as calibrating
 from . import filling, parked, record, streams
 from .archivist import Archivist
+from .calibrated import calibrated
 from .due import Due
 from .host import Host, broker
 from .life import Life
@@ -176,11 +176,11 @@ async def kit(settings: Settings, database_url: str, embedder: Embedder, mind: M
         await database.close()
 
 
-async def calibrated(settings: Settings, database_url: str) -> Settings:
+async def calibrated_patiently(settings: Settings, database_url: str) -> Settings:
     """The settings with the thresholds that the store keeps for their embedder; waits for Postgres. Raises Misconfigured."""
     database = Database(database_url, pool=1)
     try:
-        return await _patiently("the database", lambda: calibrating.calibrated(database, settings))
+        return await _patiently("the database", lambda: calibrated(database, settings))
     finally:
         await database.close()
 
