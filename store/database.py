@@ -15,6 +15,7 @@ statement than the lock.
 
 import hashlib
 import inspect
+import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NewType, NoReturn
@@ -69,10 +70,6 @@ _ADMITTING = (
 )
 _BEGIN = text(_ADMITTING)
 _AS = text("SELECT set_config('role', :role, true)")
-_TRANSACTION_TIMEOUT = (  # Postgres 17 and newer know it
-    f"SELECT set_config('transaction_timeout', '{TRANSACTION_TIMEOUT_MS}', false)"
-    " WHERE current_setting('server_version_num')::int >= 170000"
-)
 _UNHURRIED = text(  # its statements are bounded as ever; there are as many as an agent has pages
     "SELECT set_config('transaction_timeout', '0', true) WHERE current_setting('server_version_num')::int >= 170000"
 )
@@ -99,7 +96,8 @@ class Database:
         A server that falls silent, or has no connection left, is given up on after `patience_s`; as long as a worker waits if absent.
         """
         self._engine = engine(url, pool=pool, patience_s=patience_s)
-        event.listen(self._engine.sync_engine, "connect", _bound_transactions)
+        event.listen(self._engine.sync_engine, "connect", self._bound_transactions)
+        self._is_bounded = False
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
 
     @asynccontextmanager
@@ -123,7 +121,7 @@ class Database:
     @asynccontextmanager
     async def erase(self, agents: Collection[str]) -> AsyncIterator[Erase]:
         """Erase from the memory of `agents`, alone: commits at the end, rolls back on any error. Raises Outage and Contended."""
-        async with self._transaction("nous_eraser", agents, read_only=False) as session:
+        async with self._transaction("nous_eraser", agents, read_only=False, is_hurried=False) as session:
             await session.execute(_UNHURRIED)
             await session.execute(_LOCK, {"keys": _lock_keys(agents)})
             yield Erase(Write(Read(session)))
@@ -165,12 +163,19 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(
-        self, role: str, agents: Collection[str], *, read_only: bool, isolation: str | None = None, locks: bool = False
+        self,
+        role: str,
+        agents: Collection[str],
+        *,
+        read_only: bool,
+        isolation: str | None = None,
+        locks: bool = False,
+        is_hurried: bool = True,
     ) -> AsyncIterator[AsyncSession]:
-        session = self._sessions()
+        session, since = self._sessions(), None
         try:
-            if isolation:
-                await self._isolate(session, isolation)
+            await self._connect(session, isolation)
+            since = time.monotonic()
             await self._begin(session, role, agents, read_only=read_only, locks=locks)
             yield session
             await session.commit()
@@ -179,23 +184,34 @@ class Database:
                 raise
             if not isinstance(error, DBAPIError):  # the driver lost its way or its time: this connection is not used again
                 await session.invalidate()
+            if is_hurried and since is not None and self._was_ended_for_its_length(error, time.monotonic() - since):
+                raise Overlong(f"Postgres ended a transaction that took longer than {TRANSACTION_TIMEOUT_MS / 1000:g} s") from error
             raise_named(error)
         finally:
             with suppress(*DRIVER_ERRORS):  # a connection that is gone cannot roll back, and need not
                 await session.close()  # rolls back what was not committed
 
-    async def _isolate(self, session: AsyncSession, level: str) -> None:
+    async def _connect(self, session: AsyncSession, isolation: str | None) -> None:
         try:
-            await session.connection(execution_options={"isolation_level": level})
-        except OSError as error:
+            await session.connection(execution_options={"isolation_level": isolation} if isolation else {})
+        except OSError as error:  # the server did not take the connection
             raise_named(error)
 
     async def _begin(self, session: AsyncSession, role: str, agents: Collection[str], *, read_only: bool, locks: bool) -> None:
         admitted = {"role": role, "agents": sorted(agents), "read_only": read_only}
-        try:
-            await session.execute(*(_BEGIN_LOCKED, {**admitted, "keys": _lock_keys(agents)}) if locks else (_BEGIN, admitted))
-        except OSError as error:  # the server did not take the connection
-            raise_named(error)
+        await session.execute(*(_BEGIN_LOCKED, {**admitted, "keys": _lock_keys(agents)}) if locks else (_BEGIN, admitted))
+
+    def _bound_transactions(self, connection: Any, _record: object) -> None:
+        """Postgres 17 and newer know how."""
+        bounding = (
+            f"SELECT set_config('transaction_timeout', '{TRANSACTION_TIMEOUT_MS}', false)"
+            " WHERE current_setting('server_version_num')::int >= 170000"
+        )
+        self._is_bounded = connection.run_async(lambda driver: driver.fetchval(bounding)) is not None
+
+    def _was_ended_for_its_length(self, error: Exception, seconds: float) -> bool:
+        """Postgres says why and closes the connection; of the two the driver tells the connection alone, in words that vary."""
+        return self._is_bounded and seconds >= TRANSACTION_TIMEOUT_MS / 1000 and isinstance(named(error), Outage)
 
 
 @asynccontextmanager
@@ -300,10 +316,6 @@ def raise_named(error: Exception) -> NoReturn:
 
 def _state(error: Exception) -> str:
     return str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
-
-
-def _bound_transactions(connection: Any, _record: object) -> None:
-    connection.run_async(lambda driver: driver.execute(_TRANSACTION_TIMEOUT))
 
 
 def _teach_vectors(connection: Any, _record: object) -> None:

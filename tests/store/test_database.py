@@ -267,8 +267,12 @@ async def test_a_transaction_left_idle_too_long_is_freed_and_is_an_outage(databa
 
 
 async def _idle_too_long(db: Read, owner: asyncpg.Connection) -> None:
-    [pid] = await run(db, "SELECT pg_backend_pid()")
     await run(db, "SET LOCAL idle_in_transaction_session_timeout = 1")
+    await _until_it_is_gone(db, owner)
+
+
+async def _until_it_is_gone(db: Read, owner: asyncpg.Connection) -> None:
+    [pid] = await run(db, "SELECT pg_backend_pid()")
 
     async def is_gone() -> bool:
         return not await owner.fetchval("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid)
@@ -291,8 +295,35 @@ async def test_what_takes_longer_than_it_may_is_too_much_at_once(database: Datab
                 await _wait_a_moment(db, "statement_timeout")
 
 
-def test_a_transaction_that_is_ended_for_its_length_is_no_outage() -> None:
+@pytest.mark.parametrize("is_at_work", [True, False], ids=["in a statement", "between statements"])
+async def test_a_transaction_that_postgres_ends_for_its_length_is_no_outage(
+    database_url: str, owner: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch, is_at_work: bool
+) -> None:
     """Or the same page would be tried whole for ever: 36 times in eleven minutes, of an agent with 10,000 facts (seen)."""
+    monkeypatch.setattr(door, "TRANSACTION_TIMEOUT_MS", 200)
+    hurried = Database(database_url, pool=1)
+    with pytest.raises(Overlong, match=r"took longer than 0\.2 s"):
+        async with hurried.write(["a"]) as db:
+            await (run(db, "SELECT pg_sleep(5)") if is_at_work else _until_it_is_gone(db, owner))
+    await _written(hurried, ["a"])
+    await hurried.close()
+
+
+async def test_what_is_lost_before_its_time_is_an_outage_and_so_is_what_may_take_any_time(
+    database_url: str, owner: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unhurried = Database(database_url, pool=1)
+    with pytest.raises(Outage):
+        async with unhurried.write(["a"]) as db:
+            await _then_look(db, owner)
+    monkeypatch.setattr(door, "TRANSACTION_TIMEOUT_MS", 0)
+    with pytest.raises(Outage):
+        async with unhurried.erase(["a"]) as erase:
+            await _then_look(erase, owner)
+    await unhurried.close()
+
+
+def test_a_transaction_of_which_postgres_says_itself_that_it_was_too_long_is_no_outage() -> None:
     error = asyncpg.PostgresError("terminating connection due to transaction timeout")
     error.sqlstate = "25P04"
     assert isinstance(named(error), Overlong)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ import workers
 from events import FactLearned
 from nous import clock
 from nous.errors import Misconfigured, Outage, Refused
+from store import database as door
 from store import receipts, retries
-from store.database import Write
+from store.database import Database, Write
 from store.retries import Retry
 from tests.conftest import repository, until
 from tests.factories import a_fact_learned
@@ -34,12 +36,16 @@ GROUP = "actor"
 
 
 class Actor:
-    """A worker that does what the test says: `ends` per content, or `raises`; Postgres ends a page that is longer than `longest_page`."""
+    """A worker that does what the test says: `ends` per content, or `raises`; Postgres ends a page that is longer than `longest_page`.
+
+    Each event takes `statements`, which are so many seconds long.
+    """
 
     def __init__(self, kit: Kit, redis: Redis) -> None:
         self.ends: dict[str, Ending] = {}
         self.raises: dict[str, Exception] = {}
         self.longest_page = 0
+        self.statements: tuple[float, ...] = ()
         self.thinks: Callable[[Sequence[FactLearned]], Any] | None = None
         self.pages: list[list[str]] = []
         self.life = Life(Worker(on=FactLearned, think=self._think, write=self._writing(), outcomes=("acted",)), kit, redis, "by-hand")
@@ -67,6 +73,8 @@ class Actor:
             if self.longest_page and len(jobs) > self.longest_page:
                 await db.execute(text("SET LOCAL statement_timeout = '20ms'"))
                 await db.execute(text("SELECT pg_sleep(30)"))
+            for seconds in self.statements * len(jobs):
+                await db.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": seconds})
             for job in jobs:
                 if job.event.content in self.raises:
                     raise self.raises[job.event.content]
@@ -184,6 +192,49 @@ async def test_a_page_that_postgres_ends_for_its_length_gets_through_in_parts(ac
     assert await actor.endings() == dict.fromkeys(names, "done")
     assert await actor.rows() == []
     assert await actor.pending() == 0
+
+
+@pytest.mark.parametrize("statements", [(0.15,), (0.01,) * 15], ids=["in a statement", "between short ones"])
+async def test_a_page_whose_transaction_postgres_ends_for_its_length_gets_through_in_parts(
+    kit: Kit, database_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch, statements: tuple[float, ...]
+) -> None:
+    """By its own limit for transactions, which closes the connection: as it happens where each statement is fast and there are many."""
+    monkeypatch.setattr(door, "TRANSACTION_TIMEOUT_MS", 600)
+    hurried = Database(database_url, pool=1)
+    actor = Actor(replace(kit, database=hurried), redis)
+    actor.statements = statements
+    names = [f"event {number}" for number in range(12)]
+    with capture_logs() as logs:
+        await actor.life.work(await actor.publish(*names))
+    assert await actor.endings() == dict.fromkeys(names, "done")
+    assert (len(actor.pages[0]), min(map(len, actor.pages)) < 6) == (12, True)
+    assert (await actor.rows(), await actor.pending()) == ([], 0)
+    assert [one for one in logs if "not answering" in str(one)] == [], "nothing was away"
+    await hurried.close()
+
+
+async def test_one_event_that_is_too_long_for_a_transaction_is_parked_in_the_end_and_holds_nobody_up(
+    kit: Kit, database_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "TRANSACTION_TIMEOUT_MS", 300)
+    hurried = Database(database_url, pool=1)
+    actor = Actor(replace(kit, database=hurried), redis)
+    actor.statements = (1.0,)
+    await actor.life.work(await actor.publish("endless"))
+    endless, actor.statements = actor.statements, ()
+    await actor.life.work(await actor.publish("another"))
+    assert await actor.endings() == {"another": "done"}
+    actor.statements = endless
+    await until(partial(_worked_until_parked, actor), what="its being parked")
+    assert await actor.endings() == {"another": "done", "endless": "parked"}
+    ((_, parked),) = await redis.xrange("fact_learned.parked")
+    assert b"took longer than 0.3 s (after 3 attempts)" in parked[b"reason"]
+    await hurried.close()
+
+
+async def _worked_until_parked(actor: Actor) -> bool:
+    await actor.alone.work_one()
+    return not await actor.rows()
 
 
 async def test_a_page_that_takes_too_long_is_not_tried_in_halves_which_would_take_as_long_each(actor: Actor, kit: Kit) -> None:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from events import MalformedEvent, decode
 from nous import clock
-from nous.errors import Contended, Misconfigured, Outage, Refused
+from nous.errors import Contended, Misconfigured, Outage, Overlong, Refused
 from store import receipts, retries
 from store.retries import Retry
 
@@ -92,6 +92,8 @@ class Alone:
                 return True
             async with self._leased(retry):
                 ended = await self._work(retry)
+        except Overlong as error:  # alone there is no less of it to be done
+            await self._failed(retry, record.why(error), wait_s=self.settings.retry_cap_s)
         except (Outage, Contended, Misconfigured) as error:
             await self._give_back(retry, str(error))
             raise
@@ -163,13 +165,13 @@ class Alone:
                 async with self.database.queue() as db:
                     await retries.clear(db, self.worker.name, [(retry.agent_id, retry.event_id)])
 
-    async def _failed(self, retry: Retry, why: str) -> None:
-        """Again later, or parked when that was the last attempt."""
+    async def _failed(self, retry: Retry, why: str, *, wait_s: float | None = None) -> None:
+        """Again later, or parked when that was the last attempt; the wait grows from attempt to attempt, unless it is given."""
         if retry.attempts >= self.settings.max_attempts:
             await self._failed_for_good(retry, f"{why} (after {self.settings.max_attempts} attempts)")
             return
         outcomes.failed(retry, why, is_last=False)
-        wait_s = self._backoff_s(retry.attempts)
+        wait_s = self._backoff_s(retry.attempts) if wait_s is None else wait_s
         self.log.warning(
             "delivery.failed",
             event_id=retry.event_id,
