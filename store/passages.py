@@ -4,7 +4,7 @@
     settled again ─────put──▶ the same rows with what was said as it is now; what is left over says nothing any more
 
 What was forgotten from an episode takes its passages with it (`erase`); they are made again when it is settled again. They outlive the
-turns that are put away, and say what those said; when that is let go of they are made of what is left (`remake`), and their room is given back.
+turns that are put away; when those are let go of they are made of what is left (`remake`), and their room is given back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from nous import ids
+from nous.aside import aside
 
 from . import many, unembedded, words
 from .database import Erase, Read, Write
@@ -56,8 +57,15 @@ class Worded:
 
 def worded(agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> list[Worded]:
     """The passages of what was said, in order, each with when that was; their words take the time of it, and no lock."""
-    made = [Passage(agent, id_of(agent, episode, at), episode, at, content, moment) for at, (content, moment) in enumerate(said)]
-    return [Worded(one, words.kept(one.content)) for one in made]
+    return _worded(_made(agent, episode, said))
+
+
+def _made(agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> list[Passage]:
+    return [Passage(agent, id_of(agent, episode, at), episode, at, content, moment) for at, (content, moment) in enumerate(said)]
+
+
+def _worded(these: Sequence[Passage]) -> list[Worded]:
+    return [Worded(one, words.kept(one.content)) for one in these]
 
 
 async def put(db: Write, agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> None:
@@ -87,20 +95,22 @@ async def keep(db: Write, agent: str, episode: UUID, made: Sequence[Worded]) -> 
         )
 
 
-async def remake(db: Erase, agent: str, episode: UUID, made: Sequence[Worded]) -> int:
+async def remake(db: Erase, agent: str, episode: UUID, said: Sequence[tuple[str, datetime]]) -> int:
     """Let these be the passages of an episode: one that says what it said keeps its vector and its use, any other goes with them.
 
-    Gives how many said something before.
+    Gives how many said something before. Words are made of new ones alone: most often there are none.
     """
     rows = await db.execute(
         text("SELECT passage_id, content FROM heart.passages WHERE agent_id = :agent AND episode_id = :episode"),
         {"agent": agent, "episode": episode},
     )
     before = {row.passage_id: row.content for row in rows}
-    new = [one for one in made if before.get(one.passage.passage_id) != one.passage.content]
-    same = {one.passage.passage_id for one in made} - {one.passage.passage_id for one in new}
+    made = _made(agent, episode, said)
+    changed = [one for one in made if before.get(one.passage_id) != one.content]
+    same = {one.passage_id for one in made} - {one.passage_id for one in changed}
     await _erase(db, agent, sorted(before.keys() - same))
-    if new:
+    if changed:
+        new = await aside(sum(len(one.content) for one in changed), _worded, changed)
         await db.execute(_PUT, many.packed([{**vars(one.passage), **one.words} for one in new]))
         await unembedded.add(db, "passage", {(agent, one.passage.passage_id): one.passage.content for one in new})
     return sum(map(bool, before.values()))

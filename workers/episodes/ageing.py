@@ -10,6 +10,7 @@ What an episode says of itself (title, summary, outcome, lessons), its vectors, 
 """
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from events import EpisodeThawed, Event
@@ -96,14 +97,14 @@ async def let_go(db: Write, episode: Episode, *, by: Event) -> dict[str, Any]:
 async def _keep(db: Write, episode: Episode, said: Transcript, there: Transcript, *, found_by: Transcript) -> tuple[int, int]:
     """Let `said` be at hand of it, where `there` was, and passages be made of `found_by`; how many passages there were and are."""
     await episodes.put(db, episode)
-    made = await aside(found_by.characters, _passages, episode, found_by) if episode.settled_by else []
+    made = await aside(found_by.characters, _cut, episode, found_by) if episode.settled_by else []
     async with erasing(db) as erase:
         await transcripts.keep_at_hand(erase, episode, said, there=there)
         return await passages.remake(erase, episode.agent_id, episode.episode_id, made), len(made)
 
 
-def _passages(episode: Episode, said: Transcript) -> list[passages.Worded]:
-    return passages.worded(episode.agent_id, episode.episode_id, cutting.cut(transcript.of(said), began=episode.started_at))
+def _cut(episode: Episode, said: Transcript) -> list[tuple[str, datetime]]:
+    return cutting.cut(transcript.of(said), began=episode.started_at)
 
 
 async def _resting(db: Write, episode: Episode) -> set[str]:
