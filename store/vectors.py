@@ -1,6 +1,6 @@
 """Vectors: one for each fact, in the table of the embedder that made it; nearest by exact cosine, within one agent."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from sqlalchemy import text
 
-from . import facts
+from . import facts, narrowing, rankings
 from .database import Read, Write
 
 Vector = NDArray[np.float32]
 """Length-1 embedding of one text."""
+
+
+Narrowed = Sequence[Sequence[UUID] | None]
+"""For each question the facts that can be an answer; None, any of the agent's."""
 
 
 @dataclass(frozen=True)
@@ -29,31 +33,33 @@ async def nearest(db: Read, table: str, asked: Sequence[tuple[str, Vector]], *, 
     """For each (agent_id, vector): the agent's nearest facts, nearest first; the first whatever its score, others from `floor` up.
 
     At most `limit` that are true now and `limit` of the past, so that neither crowds the other out.
-    Exact: every vector of the agent is looked at. About 0.8 ms at 1,000 facts and 13 ms at 10,000 (measured, two cores).
+    Exact: every vector of the agent is looked at. About 0.8 ms at 1,000 facts and 13 ms at 10,000 (measured, two cores), and a
+    tenth of that for each of many of one agent (narrowing.py).
     """
-    if not asked:
-        return []
-    near = f"SELECT v.fact_id, v.vector <=> q.vector AS distance FROM {table} v WHERE v.agent_id = q.agent_id"
+    near = "SELECT v.fact_id, v.vector <=> q.vector AS distance FROM {vectors} WHERE v.agent_id = q.agent_id"
     best = "ORDER BY distance, v.fact_id LIMIT :limit"
-    rows = await db.execute(
-        text(
-            "SELECT q.ord, n.fact_id, 1 - n.distance AS similarity"
-            " FROM unnest(CAST(:agents AS text[]), CAST(:vectors AS halfvec[])) WITH ORDINALITY AS q(agent_id, vector, ord)"
-            " CROSS JOIN LATERAL (SELECT top.*, row_number() OVER (ORDER BY top.distance, top.fact_id) AS place"
-            f"  FROM (({near} AND v.current {best}) UNION ALL ({near} AND NOT v.current {best})) top) n"
-            " WHERE n.place = 1 OR 1 - n.distance >= :floor ORDER BY q.ord, n.place"
-        ),
-        {
-            "agents": [agent for agent, _ in asked],
-            "vectors": [HalfVector(vector) for _, vector in asked],
+
+    async def few(agent: str, places: Sequence[int]) -> list[list[UUID]]:
+        among = await rankings.now_and_past(db, table, agent)
+        return await narrowing.few(db, table, among, narrowing.unit([asked[at][1] for at in places]), limit)
+
+    return await _told(
+        db,
+        table,
+        "SELECT q.ord, n.fact_id, 1 - n.distance AS similarity"
+        " FROM unnest(CAST(:agents AS text[]), CAST(:vectors AS halfvec[]), CAST(:few AS text[]))"
+        "  WITH ORDINALITY AS q(agent_id, vector, few, ord)"
+        " CROSS JOIN LATERAL (SELECT top.*, row_number() OVER (ORDER BY top.distance, top.fact_id) AS place"
+        f"  FROM (({near} AND v.current {best}) UNION ALL ({near} AND NOT v.current {best})) top) n"
+        " WHERE n.place = 1 OR 1 - n.distance >= :floor ORDER BY q.ord, n.place",
+        await _narrowed(db, table, [agent for agent, _ in asked], few),
+        lambda places: {
+            "agents": [asked[at][0] for at in places],
+            "vectors": [HalfVector(asked[at][1]) for at in places],
             "limit": limit,
             "floor": floor,
         },
     )
-    found: list[list[Near]] = [[] for _ in asked]
-    for row in rows:
-        found[row.ord - 1].append(Near(fact_id=row.fact_id, similarity=float(row.similarity)))
-    return found
 
 
 async def alike(db: Read, table: str, agent: str, to: Collection[UUID], *, floor: float, limit: int) -> list[Near]:
@@ -95,29 +101,45 @@ class Asking:
 
 async def neighbours(db: Read, table: str, asking: Sequence[Asking], *, limit: int) -> list[list[Near]]:
     """For each: the nearest other facts by content whatever their score, at most `limit` now true and `limit` retired after `at`."""
-    near = f"SELECT v.fact_id, v.vector <=> mine.vector AS distance FROM {table} v"
+    near = "SELECT v.fact_id, v.vector <=> mine.vector AS distance FROM {vectors}"
     others = "v.agent_id = q.agent_id AND v.fact_id <> q.fact_id"
     best = "ORDER BY distance, v.fact_id LIMIT :limit"
     now = f"{near} WHERE {others} AND v.current {best}"
     its = _BY_KEY.format(table="heart.facts", of="v")
     past = f"{near} CROSS JOIN LATERAL ({its}) f WHERE {others} AND NOT v.current AND f.valid_to > q.at {best}"
-    return await _near(db, table, asking, f"({now}) UNION ALL ({past})", {"limit": limit})
+
+    async def few(agent: str, places: Sequence[int]) -> list[list[UUID]]:
+        own, since = [asking[at].fact_id for at in places], [asking[at].at for at in places]
+        return await narrowing.few_for(db, table, await rankings.others(db, table, agent, own, since), own, limit)
+
+    narrowed = await _narrowed(db, table, [one.agent_id for one in asking], few)
+    return await _near(db, table, asking, f"({now}) UNION ALL ({past})", narrowed, lambda _: {"limit": limit})
 
 
 async def namesakes(db: Read, table: str, asking: Sequence[Asking], subjects: Sequence[Sequence[str]], *, limit: int) -> list[list[Near]]:
     """For each: the nearest facts among those of these folded subjects, at most `limit`."""
-    named = [(at, name) for at, names in enumerate(subjects, 1) for name in names]
-    if not named:
+    if not any(subjects):
         return [[] for _ in asking]
+
+    async def few(agent: str, places: Sequence[int]) -> list[list[UUID]]:
+        own, since = [asking[at].fact_id for at in places], [asking[at].at for at in places]
+        among = await rankings.named(db, agent, own, since, [subjects[at] for at in places])
+        return await narrowing.few_for(db, table, among, own, limit)
+
+    def values(places: Sequence[int]) -> dict[str, object]:
+        named = [(place, name) for place, at in enumerate(places, 1) for name in subjects[at]]
+        return {"limit": limit, "places": [place for place, _ in named], "names": [name for _, name in named]}
+
     return await _near(
         db,
         table,
         asking,
         "SELECT v.fact_id, v.vector <=> mine.vector AS distance"
-        f" FROM heart.facts f CROSS JOIN LATERAL ({_BY_KEY.format(table=table, of='f')}) v"
+        f" FROM {{facts}} CROSS JOIN LATERAL ({_BY_KEY.format(table=table, of='f')}) v"
         f" WHERE f.agent_id = q.agent_id AND f.fact_id <> q.fact_id AND f.merged_into IS NULL AND ({facts.is_so('f')} OR f.valid_to > q.at)"
         "  AND f.subject_key = ANY(s.subjects) ORDER BY distance, v.fact_id LIMIT :limit",
-        {"limit": limit, "places": [at for at, _ in named], "names": [name for _, name in named]},
+        await _narrowed(db, table, [one.agent_id for one in asking], few),
+        values,
         beside="JOIN (SELECT place, array_agg(name) AS subjects FROM unnest(CAST(:places AS bigint[]), CAST(:names AS text[]))"
         " AS given(place, name) GROUP BY place) s ON s.place = q.ord",
     )
@@ -128,30 +150,67 @@ _BY_KEY = "SELECT * FROM {table} one WHERE one.agent_id = {of}.agent_id AND one.
 
 
 async def _near(
-    db: Read, table: str, asking: Sequence[Asking], found: str, values: dict[str, object], *, beside: str = ""
+    db: Read,
+    table: str,
+    asking: Sequence[Asking],
+    found: str,
+    narrowed: Narrowed,
+    values: Callable[[Sequence[int]], dict[str, object]],
+    *,
+    beside: str = "",
 ) -> list[list[Near]]:
     """The rows of the query `found` for each of `asking`; it may name q (the asking), mine (its vector) and what stands `beside` it."""
-    if not asking:
-        return []
-    rows = await db.execute(
-        text(
-            "SELECT q.ord, n.fact_id, 1 - n.distance AS similarity"
-            " FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[]), CAST(:moments AS timestamptz[]))"
-            "  WITH ORDINALITY AS q(agent_id, fact_id, at, ord)"
-            f" JOIN {table} mine ON mine.agent_id = q.agent_id AND mine.fact_id = q.fact_id {beside}"
-            f" CROSS JOIN LATERAL ({found}) n ORDER BY q.ord, n.distance, n.fact_id"
-        ),
-        {
-            "agents": [one.agent_id for one in asking],
-            "facts": [one.fact_id for one in asking],
-            "moments": [one.at for one in asking],
-            **values,
+    return await _told(
+        db,
+        table,
+        "SELECT q.ord, n.fact_id, 1 - n.distance AS similarity"
+        " FROM unnest(CAST(:agents AS text[]), CAST(:asked AS uuid[]), CAST(:moments AS timestamptz[]), CAST(:few AS text[]))"
+        "  WITH ORDINALITY AS q(agent_id, fact_id, at, few, ord)"
+        f" JOIN {table} mine ON mine.agent_id = q.agent_id AND mine.fact_id = q.fact_id {beside}"
+        f" CROSS JOIN LATERAL ({found}) n ORDER BY q.ord, n.distance, n.fact_id",
+        narrowed,
+        lambda places: {
+            "agents": [asking[at].agent_id for at in places],
+            "asked": [asking[at].fact_id for at in places],
+            "moments": [asking[at].at for at in places],
+            **values(places),
         },
     )
-    near: list[list[Near]] = [[] for _ in asking]
-    for row in rows:
-        near[row.ord - 1].append(Near(fact_id=row.fact_id, similarity=float(row.similarity)))
+
+
+async def _narrowed(
+    db: Read, table: str, agents: Sequence[str], few: Callable[[str, Sequence[int]], Awaitable[list[list[UUID]]]]
+) -> Narrowed:
+    """The questions of these agents narrowed to the `few` of each, where that pays: those of an agent at these places."""
+    narrowed: list[Sequence[UUID] | None] = [None] * len(agents)
+    for agent in sorted(await narrowing.large(db, table, agents)):
+        places = [place for place, one in enumerate(agents) if one == agent]
+        for place, ids in zip(places, await few(agent, places), strict=True):
+            narrowed[place] = ids
+    return narrowed
+
+
+async def _told(
+    db: Read, table: str, query: str, narrowed: Narrowed, values: Callable[[Sequence[int]], dict[str, object]]
+) -> list[list[Near]]:
+    """What the query tells of each question: `{vectors}` and `{facts}` in it are v and f, all rows, or the few that q.few names."""
+    near: list[list[Near]] = [[] for _ in narrowed]
+    for source, is_narrowed in ((_ALL, False), (_FEW, True)):
+        places = [place for place, few in enumerate(narrowed) if (few is not None) is is_narrowed]
+        if not places:
+            continue
+        said = query.format(vectors=source.format(table=table, of="v"), facts=source.format(table="heart.facts", of="f"))
+        few = [f"{{{','.join(map(str, narrowed[at] or ()))}}}" for at in places]
+        for row in await db.execute(text(said), {**values(places), "few": few}):
+            near[places[row.ord - 1]].append(Near(fact_id=row.fact_id, similarity=float(row.similarity)))
     return near
+
+
+_ALL = "{table} {of}"
+_FEW = (
+    "(SELECT row.* FROM unnest(CAST(q.few AS uuid[])) AS named(fact_id) CROSS JOIN LATERAL (SELECT * FROM {table} one"
+    " WHERE one.agent_id = q.agent_id AND one.fact_id = named.fact_id OFFSET 0) row) {of}"
+)
 
 
 async def copy(db: Write, table: str, agent: str, copies: Mapping[UUID, UUID]) -> None:

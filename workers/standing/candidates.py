@@ -4,10 +4,12 @@ Most real updates score below every threshold for twins (0.57 to 0.87 on MiniLM,
 that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from rapidfuzz import fuzz, process
 
 from store import facts, vectors
@@ -17,6 +19,7 @@ from store.vectors import Asking, Near
 from workers.runtime.worker import Kit
 
 CANDIDATES = 10
+NAMES_AT_ONCE = 32  # compared with all names of an agent: 13 MB of scores at 50,000
 SUBJECT_SIMILARITY = 0.80  # letters in common, in order; the spec's, unless another one was fitted or set
 
 Why = Literal["likely twin", "same subject", "near"]
@@ -51,23 +54,31 @@ def _joined(near: Sequence[Sequence[Near]], named: Sequence[Sequence[Near]]) -> 
 
 async def _subjects(db: Read, asking: Sequence[Fact], cutoff: float) -> list[list[str]]:
     """For each fact the folded subjects that are its own or like it."""
+    keys = [subject_key(fact.subject) for fact in asking]
     known = await facts.subjects(db, {fact.agent_id for fact in asking if fact.subject})
-    alike: dict[tuple[str, str], list[str]] = {}
-    found: list[list[str]] = []
-    for fact in asking:
-        key = subject_key(fact.subject)
-        if key is None:
-            found.append([])
-            continue
-        if (fact.agent_id, key) not in alike:
-            alike[fact.agent_id, key] = sorted({key, *similar(key, known.get(fact.agent_id, ()), cutoff=cutoff)})
-        found.append(alike[fact.agent_id, key])
+    wanted: dict[str, set[str]] = {}
+    for fact, key in zip(asking, keys, strict=True):
+        if key is not None:
+            wanted.setdefault(fact.agent_id, set()).add(key)
+    alike = {agent: await asyncio.to_thread(similar, names, known.get(agent, ()), cutoff=cutoff) for agent, names in wanted.items()}
+    return [sorted({key, *alike[fact.agent_id][key]}) if key is not None else [] for fact, key in zip(asking, keys, strict=True)]
+
+
+def similar(wanted: Collection[str], names: Sequence[str], *, cutoff: float = SUBJECT_SIMILARITY) -> dict[str, list[str]]:
+    """For each name that is `wanted` those of `names` that are spelled much like it: at or above the cutoff of 0 to 1.
+
+    All of them in one call take a tenth of the time (of 50,000 names): for a page of subjects it was seconds, in which a transaction
+    asked nothing.
+    """
+    found: dict[str, list[str]] = {}
+    ordered = sorted(wanted)
+    for start in range(0, len(ordered), NAMES_AT_ONCE):
+        some = ordered[start : start + NAMES_AT_ONCE]
+        scores = process.cdist(some, names, scorer=fuzz.ratio, score_cutoff=100 * cutoff, dtype=np.float64)
+        found |= {
+            name: [names[place] for place in np.nonzero(row >= 100 * cutoff)[0].tolist()] for name, row in zip(some, scores, strict=True)
+        }
     return found
-
-
-def similar(name: str, names: Sequence[str], *, cutoff: float = SUBJECT_SIMILARITY) -> list[str]:
-    """Those of `names` that are spelled much like `name`: at or above the cutoff of 0 to 1."""
-    return [one for one, _, _ in process.extract(name, names, scorer=fuzz.ratio, score_cutoff=100 * cutoff, limit=None)]
 
 
 def spelled_alike(one: str, other: str) -> float:
