@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from events.wire import mended
 from nous.errors import Contended, Misconfigured, Outage, UserMistake
-from nous.stories.ids_meant import NotAnId, NothingMeant, SeveralMeant
+from nous.stories.ids_meant import NothingMeant, SeveralMeant
 
 MEDIA_TYPE = "application/problem+json"
 OUTAGE_RETRY_S = 5
@@ -64,11 +64,9 @@ def nothing(what: str) -> Problem:
 
 @contextmanager
 def meaning(what: str) -> Iterator[None]:
-    """Find what an id means, in the block: an id that fits nothing is Problem 404, one that fits several 409. Raises NotAnId as it is."""
+    """Find what an id means, in the block: what fits nothing is Problem 404, what fits several 409. Raises NotAnId for what is no id."""
     try:
         yield
-    except NotAnId:
-        raise
     except NothingMeant:
         raise nothing(what) from None
     except SeveralMeant as several:

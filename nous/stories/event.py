@@ -11,14 +11,13 @@ from datetime import datetime
 import workers
 from events import FactLearned, MalformedEvent, entry_time
 from nous.called import command
-from nous.errors import UserMistake
 from store import archive, mentions, receipts, writings
 from store.database import Read
 from store.receipts import Receipt
 from store.writings import Put
 
 from . import asked, evidence, lineage, source, wordings
-from .ids_meant import MOST, SHORTEST, NothingMeant, way_out
+from .ids_meant import MOST, SHORTEST, NothingMeant, SeveralMeant, way_out
 from .lineage import Happening
 from .moment import Moment, in_order, of_receipt
 from .source import Passage
@@ -74,8 +73,8 @@ async def meant(db: Read, written: str, *, agent: str | None) -> tuple[str, str]
         raise NothingMeant(f"{whose} no event {written!r}{short}; {command()} publish --ids prints the id of what it sends")
     which = listed(f"{one} of {whose!r}" for whose, one in keys[:5])
     if _ENTRY.fullmatch(wanted):
-        raise UserMistake(f"several events came as entry {wanted} of their streams, {which}; write one of these ids")
-    raise UserMistake(f"{written!r} fits several events, {which}; {way_out({one for _, one in keys}, {one for one, _ in keys})}")
+        raise SeveralMeant(f"several events came as entry {wanted} of their streams, {which}; write one of these ids")
+    raise SeveralMeant(f"{written!r} fits several events, {which}; {way_out({one for _, one in keys}, {one for one, _ in keys})}")
 
 
 async def told(db: Read, key: tuple[str, str]) -> Story:

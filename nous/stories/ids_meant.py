@@ -37,8 +37,8 @@ class NothingMeant(UserMistake):
     """Nothing has the id that was written."""
 
 
-class NotAnId(NothingMeant):
-    """What was written cannot be the id of anything."""
+class NotAnId(UserMistake):
+    """What was written cannot be the id of anything: nothing was looked for."""
 
 
 class SeveralMeant(UserMistake):

@@ -11,7 +11,17 @@ from store import sessions
 from store.database import Read
 
 from . import censor, decision, episode, event, fact, procedure
-from .ids_meant import NothingMeant, censor_meant, decision_meant, episode_meant, fact_meant, passage_meant, procedure_meant
+from .ids_meant import (
+    NotAnId,
+    NothingMeant,
+    SeveralMeant,
+    censor_meant,
+    decision_meant,
+    episode_meant,
+    fact_meant,
+    passage_meant,
+    procedure_meant,
+)
 from .words import a, listed
 
 Story = fact.Story | episode.Story | decision.Story | procedure.Story | censor.Story | event.Story
@@ -47,9 +57,9 @@ async def any_story_of(db: Read, written: str, *, agent: str | None) -> Story:
     for name, kind in KINDS.items():
         try:
             found[name] = await kind.meant(db, written, agent=agent)
-        except NothingMeant:
+        except (NothingMeant, NotAnId):
             pass
-        except UserMistake as several:
+        except SeveralMeant as several:
             found[name] = several
     if not found:
         raise NothingMeant(await _is_session(db, written, agent) or _nothing(written, agent))
@@ -57,7 +67,7 @@ async def any_story_of(db: Read, written: str, *, agent: str | None) -> Story:
         which = listed(map(a, found))
         raise UserMistake(f"{written!r} fits {which}; say which is meant, as in: {command()} explain {next(iter(found))} {written}")
     ((name, thing),) = found.items()
-    if isinstance(thing, UserMistake):
+    if isinstance(thing, SeveralMeant):
         raise thing
     return await KINDS[name].told(db, thing)
 

@@ -7,6 +7,7 @@
 An id of another agent's is the id of nothing, in the same words.
 """
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -47,12 +48,8 @@ async def _of_any_kind(db: Read, agent: str, digits: str) -> UUID:
     """The one memory whose id begins so."""
     found: dict[str, UUID] = {}
     for kind in MEMORIES:
-        try:
+        with suppress(NothingMeant):
             found[kind] = await _of_kind(db, agent, kind, digits)
-        except NotAnId:
-            raise
-        except NothingMeant:
-            pass
     if not found:
         raise NothingMeant(digits)
     if len(found) > 1:

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 
 from events.wire import mended
 from nous.errors import Contended, Misconfigured, Outage, UserMistake
-from nous.stories.ids_meant import NothingMeant
+from nous.stories.ids_meant import NotAnId, NothingMeant
 
 from . import rendering
 
@@ -131,7 +131,7 @@ def _went_wrong(asked: Asked, error: Exception) -> Response:
 def _told(error: Exception) -> tuple[int, str, str, str]:
     """Status, what it is, why, and what to do."""
     match error:
-        case NothingMeant():
+        case NothingMeant() | NotAnId():
             return 404, "Nothing is there", str(error), "Look for it by its words or by its id in the field above."
         case UserMistake():
             return 400, "That cannot be answered as asked", str(error), "Change the address or the fields, and ask again."
