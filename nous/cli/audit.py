@@ -63,7 +63,7 @@ class Asked:
 async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
     """Look, tell, and keep the figures; whether nothing is above its limit. Raises UserMistake."""
     most = limits(asked.fail_on)
-    agent = named.valid(asked.agent) if asked.agent else None
+    agent = None if asked.agent is None else named.valid(asked.agent)
     async with place.database(settings) as database:
         with _progress() as step:
             looked = await Look(settings, database, replace(asked, agent=agent), step).at_everything()
@@ -84,7 +84,7 @@ async def history(settings: Settings, *, agent: str | None, limit: int | None, i
     """Tell the audits that were made, the latest first."""
     most = screen.at_most(limit, is_json=is_json)
     async with place.database(settings) as database, database.overview() as db:
-        found = await audits.listed(db, agent=named.valid(agent) if agent else EVERYBODY, limit=most or 1_000_000)
+        found = await audits.listed(db, agent=EVERYBODY if agent is None else named.valid(agent), limit=most or 1_000_000)
     if is_json:
         screen.emit([{"agent_id": one.agent_id or None, "taken_at": one.taken_at, "healthy": one.healthy, **one.figures} for one in found])
     else:

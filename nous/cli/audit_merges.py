@@ -23,7 +23,7 @@ SKIP, QUIT = ("s", "skip"), ("q", "quit")
 
 async def run(settings: Settings, *, sample: int, agent: str | None, is_json: bool) -> None:
     """Show so many merges and keep what is said of them; with `is_json` they are only printed. Raises UserMistake."""
-    whose = named.valid(agent) if agent else None
+    whose = None if agent is None else named.valid(agent)
     async with place.database(settings) as database:
         async with database.overview() as db:
             found = await audits.merges(db, (await embedders.active(db)).table, agent=whose, limit=sample)

@@ -101,7 +101,9 @@ def wanted(
         raise UserMistake(f"there is no worker {worker!r}{screen.meant(worker, names)}; {place.command()} workers shows them")
     if stream is not None and stream not in on:
         raise UserMistake(f"no worker listens to {stream!r}{screen.meant(stream, on)}; {place.command()} workers shows the streams")
-    return Wanted(worker, stream, mended(agent) if agent else None, mended(reason) if reason else None, moments.typed("--since", since))
+    return Wanted(
+        worker, stream, None if agent is None else mended(agent), mended(reason) if reason else None, moments.typed("--since", since)
+    )
 
 
 async def _decided(database: Database, redis: Redis, ids: Sequence[str], fits: Wanted, decide: Decide, *, verb: str) -> Outcome:

@@ -58,6 +58,13 @@ async def test_an_empty_store_and_one_of_claims_are_healthy(nous: Nous, database
     assert "healthy: nothing is above its limit" in result.stdout
 
 
+@pytest.mark.parametrize("words", [(), ("--history",), ("merges",)])
+async def test_an_agent_without_a_name_is_not_everybody(nous: Nous, words: tuple[str, ...]) -> None:
+    """As a script says it whose variable is not set."""
+    refused = await nous("audit", *words, "--agent", "")
+    assert (refused.exit_code, "--agent '' does not do" in refused.output) == (2, True)
+
+
 async def test_two_facts_as_near_as_one_are_twins_until_somebody_settles_them(nous: Nous, database: Database) -> None:
     one = a_fact(agent_id=A, content="Maria drinks her coffee black", subject="Maria")
     twin = a_fact(agent_id=A, content="Maria takes black coffee", subject="Maria")

@@ -55,6 +55,7 @@ async def test_the_latest_is_listed_first_and_filters_narrow_it(nous: Nous, life
         ("--worker", "censor_escalator", 0),
         ("--stream", FACT, 3),
         ("--agent", "b", 1),
+        ("--agent", "", 1),  # as of a variable that is not set: what has no agent, and not everybody's
         ("--reason", "CONTENT: input", 2),
         ("--reason", "100%", 0),
         ("--since", since, 3),

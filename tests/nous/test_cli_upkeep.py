@@ -3,9 +3,13 @@
 import json
 from datetime import timedelta
 
+import pytest
+
 from nous import clock
+from store import facts, upkeep_runs
 from store.database import Database
 from store.outbox import unpublished
+from tests.factories import a_fact
 from tests.nous.conftest import Nous
 from workers.upkeep import tasks
 
@@ -17,13 +21,32 @@ async def begun(database: Database, agent: str) -> list[str]:
     return sorted(json.loads(one.body)["task"] for one in letters if (one.agent_id, one.stream) == (agent, "maintenance_due"))
 
 
+async def heard_of(database: Database, agent: str) -> None:
+    async with database.write([agent]) as db:
+        await facts.insert(db, [a_fact(agent_id=agent)])
+
+
+async def database_runs(database: Database) -> list[upkeep_runs.Run]:
+    async with database.overview() as db:
+        return await upkeep_runs.latest(db)
+
+
 async def test_a_dry_run_says_of_each_memory_what_and_why_and_begins_nothing(nous: Nous, database: Database) -> None:
-    looked = await nous("upkeep", "run", "--dry-run", "--json", "--agent", "nobody")
+    looked = await nous("upkeep", "run", "--dry-run", "--json")
     assert json.loads(looked.stdout) == []
     told = await nous("upkeep", "run", "--dry-run")
     assert told.exit_code == 0, told.output
     assert "facts: 0 due" in told.stdout
-    assert await begun(database, "nobody") == []
+    assert (await database_runs(database)) == []
+
+
+@pytest.mark.parametrize("words", [(), ("--now",), ("--dry-run", "--json")])
+async def test_of_an_agent_of_whom_nothing_is_kept_nothing_is_begun(nous: Nous, database: Database, words: tuple[str, ...]) -> None:
+    await heard_of(database, "harbour-desk")
+    refused = await nous("upkeep", "run", "--agent", "harbor-desk", *words)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "Nothing is kept of agent 'harbor-desk' (did you mean harbour-desk?)" in " ".join(refused.output.split())
+    assert await begun(database, "harbor-desk") == []
 
 
 async def test_each_task_is_begun_once_in_its_period_and_again_only_if_asked(nous: Nous, database: Database) -> None:
@@ -36,6 +59,7 @@ async def test_each_task_is_begun_once_in_its_period_and_again_only_if_asked(nou
 
 
 async def test_one_agent_is_looked_after_at_once(nous: Nous, database: Database) -> None:
+    await heard_of(database, "mine")
     told = await nous("upkeep", "run", "--agent", "mine", "--task", "facts", "--task", "episodes")
     assert told.stdout == "facts: begun for agent mine\nepisodes: begun for agent mine\n"
     assert await begun(database, "mine") == ["episodes", "facts"]
