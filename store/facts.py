@@ -93,6 +93,12 @@ class Fact:
 Key = tuple[str, UUID]
 """(agent_id, fact_id): no agent can take another's id."""
 
+BY_UPKEEP = ("demoted_at", "demoted_to", "archived_at", "reinstated_at")
+"""What upkeep writes of a fact, and what is heard or found ends; beside them it writes `active`."""
+
+KEPT_UP = ("pinned_at", *BY_UPKEEP)
+"""The same, with what only a person writes: all that follows from no claim."""
+
 _NAMES = many.columns(Fact)
 _COLUMNS = ", ".join(f"f.{name}" for name in _NAMES)
 
@@ -110,7 +116,6 @@ _CONFIRMABLE = (
     "recorded_at",
     "recorded_by",
 )
-_UPKEPT = ("active", "demoted_at", "demoted_to", "archived_at", "reinstated_at")
 _STANDING = (*words.COLUMNS, "content", "content_hash", "own_content", "superseded_by", "merged_into", "disputes", "valid_to")
 
 
@@ -121,9 +126,9 @@ def _updating(names: Collection[str]) -> TextClause:
     return text(f"UPDATE heart.facts f SET {changes} FROM {many.these('heart.facts')} WHERE {found}")
 
 
-_CONFIRM = _updating((*_CONFIRMABLE, *_UPKEPT))
-_CHANGE = _updating((*_CONFIRMABLE, *_STANDING, *_UPKEPT))
-_KEEP = _updating(("pinned_at", *_UPKEPT, "recorded_at", "recorded_by"))
+_CONFIRM = _updating((*_CONFIRMABLE, "active", *BY_UPKEEP))
+_CHANGE = _updating((*_CONFIRMABLE, *_STANDING, "active", *BY_UPKEEP))
+_KEEP = _updating(("active", *KEPT_UP, "recorded_at", "recorded_by"))
 
 
 async def by_key(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:

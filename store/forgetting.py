@@ -27,7 +27,7 @@ from nous.fence import without_recalled
 from . import archive, briefs, episodes, forgotten, known_turns, leftovers, lineage, many, passages, receipts, relations, spans, transcripts
 from .database import Erase, Read
 from .episodes import Episode
-from .facts import Fact
+from .facts import KEPT_UP, Fact
 from .forgotten import Tombstone
 from .lineage import Lineage, Told
 from .receipts import Receipt
@@ -37,11 +37,7 @@ OPENING_CHARACTERS = 200
 TOLD = {"fact_id", "similarity", "relation", "decided_by", "why", "now", "was", "active", "superseded_by", "merged_into", "disputes"} | {
     "valid_from",
     "valid_to",
-    "pinned_at",
-    "demoted_at",
-    "demoted_to",
-    "archived_at",
-    "reinstated_at",
+    *KEPT_UP,
 }
 """What evidence may go on saying of a fact that was forgotten."""
 
@@ -194,7 +190,7 @@ async def _facts(db: Erase, of: Lineage, keys: Mapping[bytes, bytes], *, by: str
         text(
             "UPDATE heart.facts f SET content = '', content_hash = '', words = '', word_count = 0, own_content = NULL, subject = NULL,"
             " subject_key = NULL, attribute = NULL, source = NULL, active = false, disputes = NULL, text_key = q.text_key,"
-            " pinned_at = NULL, demoted_at = NULL, demoted_to = NULL, archived_at = NULL, reinstated_at = NULL,"
+            f" {', '.join(f'{name} = NULL' for name in KEPT_UP)},"
             f" forgotten_at = :now, recorded_at = :now, recorded_by = :by FROM {many.these('heart.facts')}"
             " WHERE f.agent_id = q.agent_id AND f.fact_id = q.fact_id"
         ),

@@ -20,8 +20,9 @@ NOUNS: Mapping[str, tuple[str, str]] = {
         "fact_id",
         (
             "content subject attribute provenance confidence active superseded_by merged_into disputes valid_from valid_to"
-            " confirmation_count pinned_at demoted_at demoted_to archived_at"
-        ),
+            " confirmation_count "
+        )
+        + " ".join(name for name in facts.KEPT_UP if name != "reinstated_at"),  # which is a time of ours, another in each store
     ),
     "episode": ("episode_id", "title summary written_by outcome lessons_learned active put_aside started_at ended_at aged"),
     "censor": ("censor_id", "trigger_pattern severity escalation_threshold activation_count counted_from false_positive_count"),

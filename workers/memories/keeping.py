@@ -11,15 +11,12 @@ from typing import Any
 from nous import clock
 from store import facts
 from store.database import Write
-from store.facts import Fact, Key
-
-KEPT = ("active", "pinned_at", "demoted_at", "demoted_to", "archived_at", "reinstated_at")
-"""What upkeep, or a person about it, changes of a fact."""
+from store.facts import KEPT_UP, Fact, Key
 
 
 def changed(before: Fact, after: Fact) -> dict[str, Any] | None:
-    """What of it changed, for a receipt's `changed`; None if nothing did."""
-    names = [name for name in KEPT if getattr(before, name) != getattr(after, name)]
+    """What of it upkeep, or a person about it, changed, for a receipt's `changed`; None if nothing did."""
+    names = [name for name in ("active", *KEPT_UP) if getattr(before, name) != getattr(after, name)]
     if not names:
         return None
     now, was = ({name: getattr(one, name) for name in names} for one in (after, before))

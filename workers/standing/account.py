@@ -9,13 +9,12 @@ from typing import Any
 from uuid import UUID
 
 from events import Event, FactMerged, FactSuperseded, FactUnsettled
-from store.facts import Fact
+from store.facts import BY_UPKEEP, Fact
 
 from .settling import Change
 
 PUBLISHES = (FactSuperseded, FactMerged, FactUnsettled)
 TOLD = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
-KEPT_UP = ("demoted_to", "archived_at")
 
 
 class Account:
@@ -98,7 +97,7 @@ def _again(event: Event, head: UUID) -> Event:
 
 
 def _told(fact: Fact, before: Fact | None) -> dict[str, Any]:
-    names = (*TOLD, *KEPT_UP) if before else TOLD
+    names = (*TOLD, *BY_UPKEEP) if before else TOLD
     now = {name: getattr(fact, name) for name in names}
     return {
         "fact_id": str(fact.fact_id),
