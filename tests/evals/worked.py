@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from redis.asyncio import Redis
 
@@ -39,9 +40,10 @@ class Store:
     embedder: Embedder
 
     @asynccontextmanager
-    async def working(self, mind: Mind, *, chain: Sequence[str] = CHAIN) -> AsyncIterator["Work"]:
-        """These workers at work with this mind, for the block."""
-        settings, stop = Settings(mind_tokens_per_hour=UNLIMITED, mind_agent_tokens_per_hour=UNLIMITED), asyncio.Event()
+    async def working(self, mind: Mind, *, chain: Sequence[str] = CHAIN, **settings_of: Any) -> AsyncIterator["Work"]:
+        """These workers at work with this mind and these settings, for the block."""
+        settings = Settings(mind_tokens_per_hour=UNLIMITED, mind_agent_tokens_per_hour=UNLIMITED, **settings_of)
+        stop = asyncio.Event()
         async with kit(settings, self.stack.database_url, self.embedder, mind) as made:
             running = asyncio.create_task(Process([workers.table()[name] for name in chain], made, self.stack.redis_url).run(stop))
             redis = Redis.from_url(self.stack.redis_url)

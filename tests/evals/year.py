@@ -1,7 +1,8 @@
 """A year of one busy agent, aged: `python -m tests.evals.year --data FOLDER [--json]`. What room it gives back, and what it costs recall.
 
     LoCoMo's conversations as they are, and copies of them with other names ──▶ one agent's year, its sessions spread over it
-    recall over facts, turns and both ──▶ upkeep as it runs (planner, ager) ──▶ the same recall, rows and bytes of each table
+    recall over facts, turns and both ──▶ upkeep as it runs (planner, ager) ─┬─ as it is set ────────────▶ the same recall,
+                                                                             └─ without aged passages ───▶ rows and bytes of each table
 
 Asked are questions of the conversations that kept their names; all the others are what such an agent also remembers. Bytes are those of
 tables without dead rows (VACUUM FULL before both).
@@ -58,6 +59,7 @@ ENDS = 60  # characters of a turn's beginning and end that a passage is known by
 TABLES = tuple(
     f"heart.{name}" for name in ("episodes", "turns", "passages", "memory_vectors", "episode_vectors", "transcripts_cold", "facts")
 )
+LATER = ("after", "after, no passages")
 _SYLLABLES = ("Ba", "Ke", "Lo", "Mi", "Nu", "Ra", "Sa", "To", "Vi", "Ze", "Do", "Fe", "Ga")
 
 
@@ -117,7 +119,7 @@ def main(arguments: list[str]) -> int:
 
 
 async def measured(chosen: Embedder, data: Path, found: Sequence[Conversation], *, copies: int, questions: int) -> dict[str, Looked]:
-    """Before and after."""
+    """Before ageing, after it, and after it in a second store that keeps no passages of what has aged."""
     asked = [
         replace(one, evidence=frozenset(f"{talk.name} {turn}" for turn in one.evidence))
         for talk in found
@@ -125,18 +127,22 @@ async def measured(chosen: Embedder, data: Path, found: Sequence[Conversation], 
         if one.category != UNANSWERABLE
     ]
     asked = random.Random(SEED).sample(asked, min(questions, len(asked)))
-    async with worked.store(chosen, ()) as store:
-        await chosen.open()
-        try:
-            live = Store(store.stack, chosen)
-            async with live.working(OfflineMind(), chain=("upkeep_planner", "episode_ager")) as work:
-                sessions = list(year(data, found, copies=copies))
-                await _lived(work, sessions)
-                before = await _look(work, chosen, asked, sessions)
-                await _aged(work)
-                return {"before": before, "after": await _look(work, chosen, asked, sessions)}
-        finally:
-            await chosen.close()
+    sessions = list(year(data, found, copies=copies))
+    looks: dict[str, Looked] = {}
+    for after, is_found in (("after", True), ("without", False)):
+        async with worked.store(chosen, ()) as store:
+            await chosen.open()
+            try:
+                live = Store(store.stack, chosen)
+                async with live.working(OfflineMind(), chain=("upkeep_planner", "episode_ager"), episode_aged_passages=is_found) as work:
+                    await _lived(work, sessions)
+                    if not looks:
+                        looks["before"] = await _look(work, chosen, asked, sessions)
+                    await _aged(work)
+                    looks[after] = await _look(work, chosen, asked, sessions)
+            finally:
+                await chosen.close()
+    return looks
 
 
 # ── the year ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,21 +304,21 @@ async def _space(work: Work) -> tuple[dict[str, int], dict[str, int]]:
 
 def report(looks: Mapping[str, Looked], questions: int) -> None:
     """The tables."""
-    console, before, after = Console(width=140), looks["before"], looks["after"]
-    table = Table("", "before", "after", box=None, header_style="bold", title=f"recall, {questions} questions", title_justify="left")
+    console, before, later = Console(width=140), looks["before"], [looks["after"], looks["without"]]
+    table = Table("", "before", *LATER, box=None, header_style="bold", title=f"recall, {questions} questions", title_justify="left")
     for over in before.figures:
         for name in ("recall@1", "recall@10", "MRR", "nDCG@10", "in 2000"):
-            was, now = before.figures[over][name], after.figures[over][name]
+            was, now = before.figures[over][name], [one.figures[over][name] for one in later]
             low, high = interval(was, questions)
-            table.add_row(f"{over}: {name}", f"{was:.3f} ({low:.3f} to {high:.3f})", f"{now:.3f}")
+            table.add_row(f"{over}: {name}", f"{was:.3f} ({low:.3f} to {high:.3f})", *(f"{one:.3f}" for one in now))
     for most in before.told:
-        table.add_row(f"told in {most:,} tokens", f"{before.told[most]:.3f}", f"{after.told[most]:.3f}")
+        table.add_row(f"told in {most:,} tokens", *(f"{one.told[most]:.3f}" for one in (before, *later)))
     console.print(table)
-    space = Table("table", "rows before", "after", "MB before", "after", box=None, header_style="bold")
+    space = Table("table", "rows before", *LATER, "MB before", *LATER, box=None, header_style="bold")
     for name in before.rows:
-        megabytes = [f"{one.bytes[name] / 1e6:.1f}" for one in (before, after)]
-        space.add_row(name, f"{before.rows[name]:,}", f"{after.rows[name]:,}", *megabytes)
-    space.add_row("all", "", "", *(f"{sum(one.bytes.values()) / 1e6:.1f}" for one in (before, after)))
+        rows = [f"{one.rows[name]:,}" for one in (before, *later)]
+        space.add_row(name, *rows, *(f"{one.bytes[name] / 1e6:.1f}" for one in (before, *later)))
+    space.add_row("all", "", "", "", *(f"{sum(one.bytes.values()) / 1e6:.1f}" for one in (before, *later)))
     console.print(space)
 
 
