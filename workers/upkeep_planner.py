@@ -22,18 +22,13 @@ PAGE = 200
 async def plan(db: Write, event: MaintenanceDue, kit: Kit) -> Ending:
     """Publish what of an agent's memory is due to be looked after."""
     task = tasks()[event.task]
-    due = await task.due(db, event, kit.settings, PAGE)
-    if not due:
+    page = await task.page(db, event, kit.settings, limit=PAGE)
+    if not page.due:
         return Done("nothing_due")
-    further = () if len(due) < PAGE else (_next(event, due),)
+    further = () if page.further is None else (page.further,)
     if task.is_dry(kit.settings):
-        return Done("looked", reason="a dry run: nothing is changed", evidence=_evidence(due), publishes=further)
-    return Done("planned", evidence=_evidence(due), publishes=(*(one.event for one in due), *further))
-
-
-def _next(event: MaintenanceDue, due: Sequence[Due]) -> MaintenanceDue:
-    after = due[-1].memory_id
-    return MaintenanceDue.following(event, of=str(after), task=event.task, period=event.period, after=after)
+        return Done("looked", reason="a dry run: nothing is changed", evidence=_evidence(page.due), publishes=further)
+    return Done("planned", evidence=_evidence(page.due), publishes=(*(one.event for one in page.due), *further))
 
 
 def _evidence(due: Sequence[Due]) -> dict[str, Any]:

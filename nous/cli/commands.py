@@ -530,7 +530,9 @@ def upkeep_run(
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; any number of times.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Only this agent's memory, now.")] = None,
     is_now: Annotated[bool, typer.Option("--now", help="Again, though it was begun in this period already.")] = False,
-    is_dry: Annotated[bool, typer.Option("--dry-run", help="Look: each memory, what would be done and why.")] = False,
+    is_dry: Annotated[
+        bool, typer.Option("--dry-run", help="Look: each memory, what would be done and why, by the settings of this shell.")
+    ] = False,
     is_json: Json = False,
 ) -> None:
     """Begin the upkeep that is due; the workers do it.

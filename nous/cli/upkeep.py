@@ -2,7 +2,7 @@
 
 run             what is due in this period and was not begun ─▶ maintenance_due for each agent ─▶ the workers
 run --now       again, whatever the clock says
-run --dry-run   the same looked at: each memory, what would be done and why; nothing is changed
+run --dry-run   the same looked at: each memory, what would be done and why, by which settings; nothing is changed
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -67,7 +67,7 @@ async def look(settings: Settings, *, names: Sequence[str], agent: str | None, i
                 room = len(due) if is_json else max(SHOWN - sum(one["task"] == task.name for one in found), 0)
                 found += [_as_data(task, whose, one) for one in due[:room]]
     if is_json:
-        screen.emit(found)
+        screen.emit({"settings": {task.name: _decided_by(task, settings) for task in chosen}, "due": found})
         return
     if found:
         made = screen.table("task", "agent", "memory", "would be", "why")
@@ -76,7 +76,8 @@ async def look(settings: Settings, *, names: Sequence[str], agent: str | None, i
         screen.print_list(made)
     for task in chosen:
         dry = "; its settings change nothing (a dry run)" if counts[task.name] and task.is_dry(settings) else ""
-        print(f"{task.name}: {counts[task.name]:,} due{dry}")
+        print(f"{task.name}: {counts[task.name]:,} due{dry}, by {' '.join(map('='.join, _decided_by(task, settings).items()))}")
+    print("These are the settings of this shell. Workers go by those of their own process, by which other memories may be due.")
 
 
 async def status(settings: Settings, *, is_json: bool) -> None:
@@ -132,9 +133,19 @@ async def _due(
             cause: MaintenanceDue | None = MaintenanceDue(event_id="look", agent_id=whose, occurred_at=now, task=task.name, period="look")
             while cause is not None:
                 async with database.read([whose]) as db:
-                    due = await task.due(db, cause, settings, AT_ONCE)
-                yield task, whose, due
-                cause = cause.model_copy(update={"after": due[-1].memory_id}) if len(due) == AT_ONCE else None
+                    page = await task.page(db, cause, settings, limit=AT_ONCE)
+                yield task, whose, page.due
+                cause = page.further
+
+
+def _decided_by(task: Task, settings: Settings) -> dict[str, str]:
+    """The settings that decide what is due, as they are written in the environment."""
+    values = settings.model_dump(mode="json", include=set(task.decided_by))
+    return {f"NOUS_{name.upper()}": _written(values[name]) for name in task.decided_by}
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _as_data(task: Task, agent: str, one: Due) -> dict[str, Any]:

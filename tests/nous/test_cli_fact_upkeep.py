@@ -90,7 +90,7 @@ async def test_a_dry_run_tells_each_fact_with_what_would_be_done_and_why(nous: N
     await put(database, fact)
     async with database.switching() as db:
         await upkeep_runs.count_from(db, NOON - 400 * DAY)
-    (one,) = await nous.json("upkeep", "run", "--task", "facts", "--dry-run", "--agent", "a")
+    (one,) = (await nous.json("upkeep", "run", "--task", "facts", "--dry-run", "--agent", "a"))["due"]
     assert one["id"] == str(fact.fact_id)
     assert one["would"].startswith("demoted: its confidence of 0.5 counts for 0.25")
     assert "(the limit is 90 days) and never found for a question" in one["why"]

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from nous import clock
+from nous.settings import Settings
 from store import facts, upkeep_runs
 from store.database import Database
 from store.outbox import unpublished
@@ -32,8 +33,7 @@ async def database_runs(database: Database) -> list[upkeep_runs.Run]:
 
 
 async def test_a_dry_run_says_of_each_memory_what_and_why_and_begins_nothing(nous: Nous, database: Database) -> None:
-    looked = await nous("upkeep", "run", "--dry-run", "--json")
-    assert json.loads(looked.stdout) == []
+    assert (await nous.json("upkeep", "run", "--dry-run"))["due"] == []
     told = await nous("upkeep", "run", "--dry-run")
     assert told.exit_code == 0, told.output
     assert "facts: 0 due" in told.stdout
@@ -47,6 +47,20 @@ async def test_of_an_agent_of_whom_nothing_is_kept_nothing_is_begun(nous: Nous, 
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "Nothing is kept of agent 'harbor-desk' (did you mean harbour-desk?)" in " ".join(refused.output.split())
     assert await begun(database, "harbor-desk") == []
+
+
+async def test_a_dry_run_says_by_which_settings_and_that_workers_have_their_own(nous: Nous) -> None:
+    words = ("upkeep", "run", "--dry-run", "--task", "episodes", "--task", "facts")
+    told = await nous(*words, NOUS_EPISODE_TRIM_DAYS="7", NOUS_JANITOR="demote", NOUS_JANITOR_USER_STATED="1")
+    assert "episodes: 0 due, by NOUS_EPISODE_TRIM_DAYS=7 NOUS_EPISODE_ARCHIVE_DAYS=90" in told.stdout
+    assert "NOUS_JANITOR=demote NOUS_JANITOR_ASSISTANT_DERIVED_DAYS=90" in told.stdout
+    assert "Workers go by those of their own process" in told.stdout
+    by = (await nous.json(*words, NOUS_JANITOR_USER_STATED="1"))["settings"]
+    assert (set(by), by["facts"]["NOUS_JANITOR_USER_STATED"]) == ({"episodes", "facts"}, "true")
+
+
+def test_every_setting_that_decides_a_task_is_a_setting() -> None:
+    assert all(set(task.decided_by) <= set(Settings.model_fields) and task.decided_by for task in tasks().values())
 
 
 async def test_each_task_is_begun_once_in_its_period_and_again_only_if_asked(nous: Nous, database: Database) -> None:

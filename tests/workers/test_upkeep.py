@@ -38,7 +38,7 @@ def a_task(*, due: int, agents: Sequence[str] = (AGENT,), is_dry: bool = False) 
         events = [FactUnused.following(cause, of=str(one), fact_id=one, step="demote") for one in ids]
         return [Due(one, "demoted", "nobody asked", event) for one, event in zip(ids, events, strict=True)]
 
-    return Task("facts", "demotes", WEEK, whose, page, lambda settings: is_dry)
+    return Task("facts", "demotes", WEEK, whose, page, (), lambda settings: is_dry)
 
 
 @pytest.fixture

@@ -34,15 +34,35 @@ class Due:
 
 
 @dataclass(frozen=True)
+class Page:
+    """What is due of one agent, and what to look at behind it: None when this is the last page."""
+
+    due: Sequence[Due]
+    further: MaintenanceDue | None
+
+
+@dataclass(frozen=True)
 class Task:
-    """One kind of upkeep. `agents` needs an overview; `due` gives a page, by id, behind `after`, as of `cause.occurred_at`."""
+    """One kind of upkeep. `agents` needs an overview; `due` gives a page, by id, behind `after`, as of `cause.occurred_at`.
+
+    `decided_by` names the settings that decide what is due and what becomes of it.
+    """
 
     name: UpkeepTask
     does: str
     every: timedelta
     agents: Callable[[Read, datetime, Settings], Awaitable[list[str]]]
     due: Callable[[Read, MaintenanceDue, Settings, int], Awaitable[Sequence[Due]]]
+    decided_by: tuple[str, ...]
     is_dry: Callable[[Settings], bool] = lambda settings: False  # noqa: ARG005
+
+    async def page(self, db: Read, cause: MaintenanceDue, settings: Settings, *, limit: int) -> Page:
+        """So many of the memories of an agent that are due, behind `cause.after`."""
+        due = await self.due(db, cause, settings, limit)
+        if len(due) < limit:
+            return Page(due, None)
+        after = due[-1].memory_id
+        return Page(due, MaintenanceDue.following(cause, of=str(after), task=cause.task, period=cause.period, after=after))
 
     def period(self, now: datetime) -> str:
         """The period that `now` (aware) lies in, by the day it began; weeks begin on Monday, in UTC."""

@@ -51,4 +51,11 @@ def _due(old: Old, cause: MaintenanceDue) -> Due:
     )
 
 
-task = Task("episodes", "keeps less of old transcripts at hand", timedelta(days=1), agents, due)
+task = Task(
+    name="episodes",
+    does="keeps less of old transcripts at hand",
+    every=timedelta(days=1),
+    agents=agents,
+    due=due,
+    decided_by=("episode_trim_days", "episode_archive_days", "episode_trimmed_characters"),
+)

@@ -154,5 +154,16 @@ task = Task(
     every=timedelta(weeks=1),
     agents=agents,
     due=due,
+    decided_by=(
+        "janitor",
+        "janitor_assistant_derived_days",
+        "janitor_assistant_derived_factor",
+        "janitor_episode_summary_days",
+        "janitor_episode_summary_factor",
+        "janitor_user_stated",
+        "janitor_user_stated_days",
+        "janitor_user_stated_factor",
+        "janitor_archive_days",
+    ),
     is_dry=lambda settings: settings.janitor == "dry-run",
 )

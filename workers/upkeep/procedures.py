@@ -44,5 +44,6 @@ task = Task(
     every=timedelta(weeks=1),
     agents=agents,
     due=due,
+    decided_by=("procedure_notes", "mind"),
     is_dry=lambda settings: not providers.writes(settings),
 )

@@ -39,4 +39,11 @@ def _before(now: datetime, settings: Settings) -> datetime | None:
     return clock.earlier(now, timedelta(days=days)) if days else None
 
 
-task = Task("transcripts", "lets go of transcripts that were put away long ago", timedelta(days=1), agents, due)
+task = Task(
+    name="transcripts",
+    does="lets go of transcripts that were put away long ago",
+    every=timedelta(days=1),
+    agents=agents,
+    due=due,
+    decided_by=("transcript_cold_days",),
+)
