@@ -32,9 +32,12 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which are wanted: by provenance those that were not heard since a moment, and those that were demoted by another (None: none)."""
+    """Which are wanted, of these provenances only: those that were not heard since a moment, and those that were demoted by another.
 
-    heard_before: Mapping[str, datetime]
+    None is none of them.
+    """
+
+    heard_before: Mapping[str, datetime | None]
     demoted_before: datetime | None = None
 
     @property

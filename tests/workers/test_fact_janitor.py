@@ -182,6 +182,8 @@ async def test_what_was_demoted_is_archived_after_a_further_while_and_only_where
     assert await due_ids(janitor, DEMOTE, at=LATER + 181 * DAY) == []
     (one,) = await due(janitor, ARCHIVE, at=LATER + 181 * DAY)
     assert (one.event.step, one.why) == ("archive", "it was demoted 181 days ago and was not heard or found since")  # type: ignore[attr-defined]
+    later_limit = ARCHIVE.model_copy(update={"janitor_assistant_derived_days": 9_000.0})
+    assert await due_ids(janitor, later_limit, at=LATER + 181 * DAY) == [fact.fact_id]
 
 
 # ── what is done ──────────────────────────────────────────────────────────────────────────────────────────────────────────

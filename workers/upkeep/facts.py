@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from events import FactUnused, MaintenanceDue, Provenance
+from events import FactUnused, MaintenanceDue
 from nous.settings import Settings
 from store import unused, upkeep_runs
 from store.database import Read
@@ -48,10 +48,10 @@ class Rules:
     archive_after: timedelta | None
 
     def wanted(self) -> Wanted:
-        """Which facts are due."""
+        """Which facts are due. While counting is younger than a limit, nothing is as old as that."""
         old = {name: self.now - rule.limit for name, rule in self.by_provenance.items()}
         demoted = None if self.archive_after is None else self.now - self.archive_after
-        return Wanted({name: moment if moment >= self.since else _NEVER for name, moment in old.items()}, demoted)
+        return Wanted({name: moment if moment >= self.since else None for name, moment in old.items()}, demoted)
 
     def unheard_since(self, fact: Fact) -> datetime:
         """From when on its age counts: when it was heard or brought back last, or when counting began."""
@@ -86,10 +86,6 @@ class Rules:
         return None
 
 
-_NEVER = datetime.fromisoformat("0001-01-02T00:00:00+00:00")
-"""Before everything: no fact is as old as the limit while counting is younger than that."""
-
-
 def _gone(fact: Fact) -> str | None:
     if fact.forgotten_at:
         return "it was forgotten since"
@@ -102,10 +98,12 @@ def _gone(fact: Fact) -> str | None:
 
 async def rules(db: Read, settings: Settings, now: datetime) -> Rules:
     """What holds by the settings, as of `now`."""
-    names: tuple[Provenance, ...] = ("assistant_derived", "episode_summary", *(("user_stated",) if settings.janitor_user_stated else ()))
     by_provenance: dict[str, Rule] = {
-        name: Rule(getattr(settings, f"janitor_{name}_days") * DAY, getattr(settings, f"janitor_{name}_factor")) for name in names
+        "assistant_derived": Rule(settings.janitor_assistant_derived_days * DAY, settings.janitor_assistant_derived_factor),
+        "episode_summary": Rule(settings.janitor_episode_summary_days * DAY, settings.janitor_episode_summary_factor),
     }
+    if settings.janitor_user_stated:
+        by_provenance["user_stated"] = Rule(settings.janitor_user_stated_days * DAY, settings.janitor_user_stated_factor)
     archive_after = None if settings.janitor == "demote" else settings.janitor_archive_days * DAY
     return Rules(now, await upkeep_runs.counted_since(db), by_provenance, archive_after)
 
