@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from nous.mcp import tools
 from nous.settings import Settings
 from store import facts, outbox
 from store.database import Database
+from tests.conftest import until
 from tests.factories import a_fact, a_letter
 from tests.nous.api import MINE, Api, served
 from tests.nous.test_api_bounds import without
@@ -29,25 +30,30 @@ FOR_EVER_S = 1_000.0
 
 @dataclass
 class Silent:
-    """A server that never answers, and how often somebody asked it."""
+    """A server that never answers, how often somebody asked it, and what ends every connection to it."""
 
     url: str = ""
     asked: int = 0
+    hangs_up: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def was_asked(self, times: int) -> bool:
+        """Whether it was asked so often."""
+        return self.asked == times
 
 
 @pytest.fixture
 async def silent() -> AsyncIterator[Silent]:
-    told, done = Silent(), asyncio.Event()
+    told = Silent()
 
     async def say_nothing(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         told.asked += 1
-        await done.wait()
+        await told.hangs_up.wait()
         writer.close()
 
     server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     told.url = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     yield told
-    done.set()
+    told.hangs_up.set()
     server.close()
     await server.wait_closed()
 
@@ -95,10 +101,12 @@ async def test_redis_that_failed_is_asked_again_by_one_and_by_all_once_it_answer
         with pytest.raises(Outage, match="no answer within"):
             await broker.append(letters)
         assert silent.asked == asked
+    monkeypatch.setattr(broker, "_patience_s", FOR_EVER_S)
     probing = asyncio.create_task(broker.append(letters))
-    await asyncio.sleep(0)
+    await until(lambda: silent.was_asked(3), what="the third question")
     with pytest.raises(Outage, match="failed a moment ago"):
         await broker.append(letters)
+    silent.hangs_up.set()
     with pytest.raises(Outage):
         await probing
     monkeypatch.setattr(broker, "_redis", redis)

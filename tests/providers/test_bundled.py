@@ -26,6 +26,7 @@ class Counting:
     def __init__(self) -> None:
         self.chunks: list[list[str]] = []
         self.threads: set[int] = set()
+        self.has_begun = threading.Event()
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
@@ -33,6 +34,7 @@ class Counting:
         return self
 
     def __call__(self, texts: list[str]) -> NDArray[np.floating]:
+        self.has_begun.set()
         assert self.may_go_on.wait(30)
         self.chunks.append(texts)
         self.threads.add(threading.get_ident())
@@ -49,6 +51,7 @@ async def counting(model: Counting) -> AsyncIterator[Embedder]:
     embedder = BundledEmbedder(PROFILE, model.load, threads=2)
     await embedder.open()
     model.chunks.clear()
+    model.has_begun.clear()
     yield embedder
     model.may_go_on.set()
     await embedder.close()
@@ -57,8 +60,7 @@ async def counting(model: Counting) -> AsyncIterator[Embedder]:
 async def test_the_model_runs_on_its_own_threads_and_the_loop_goes_on(counting: Embedder, model: Counting) -> None:
     model.may_go_on.clear()
     embedding = asyncio.create_task(counting.embed(["a", "b"]))
-    for _ in range(100):
-        await asyncio.sleep(0)
+    assert await asyncio.to_thread(model.has_begun.wait, 30)
     assert not embedding.done()
     model.may_go_on.set()
     assert (await embedding).shape == (2, 2)
@@ -85,7 +87,7 @@ async def test_a_longer_text_than_a_fact_may_be_is_cut(counting: Embedder, model
 async def test_a_cancelled_batch_leaves_the_embedder_working(counting: Embedder, model: Counting) -> None:
     model.may_go_on.clear()
     embedding = asyncio.create_task(counting.embed([str(number).rjust(8_000) for number in range(40)]))
-    await asyncio.sleep(0)
+    assert await asyncio.to_thread(model.has_begun.wait, 30)
     embedding.cancel()
     with pytest.raises(asyncio.CancelledError):
         await embedding

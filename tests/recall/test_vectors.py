@@ -21,9 +21,12 @@ class Moody(ZeroEmbedder):
     def __init__(self, *, is_away: bool = False) -> None:
         super().__init__()
         self.is_well, self.is_away, self.asked = False, is_away, 0
+        self.is_asked_again = asyncio.Event()
 
     async def embed(self, texts: Sequence[str]) -> Made:
         self.asked += 1
+        if self.asked > 1:
+            self.is_asked_again.set()
         if self.is_away and not self.is_well:
             raise Outage("the embedder", "connection refused")
         if not self.is_well:
@@ -56,7 +59,7 @@ async def test_one_looks_whether_it_is_well_and_the_others_do_not_wait(monkeypat
     with pytest.raises(Outage):
         await asked.of(["tea"], within_s=BRIEFLY_S)
     looking = asyncio.create_task(asked.of(["tea"], within_s=60))
-    await asyncio.sleep(0)
+    await asyncio.wait_for(embedder.is_asked_again.wait(), 20)
     with pytest.raises(Outage, match="it failed a moment ago"):
         await asked.of(["rum"], within_s=60)
     looking.cancel()
