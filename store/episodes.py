@@ -1,7 +1,7 @@
 """Episodes: conversations worth remembering, from their first turn to their summary. What is put aside is inactive and comes back whole."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -18,6 +18,9 @@ Writer = Literal["producer", "mind", "extract"]
 
 Aged = Literal["trimmed", "archived"]
 """Of its transcript only the first and last parts are at hand, or nothing is."""
+
+TranscriptState = Literal["whole", "trimmed", "archived", "let go of"]
+"""How much there is of what was said: all is at hand; or less is, and the whole is put away; or less is, and the rest is nowhere."""
 
 Stage = Literal["trim", "archive"]
 """What is due to be done with a transcript."""
@@ -79,6 +82,15 @@ class Episode:
         if self.ended_at is None:
             return "open"
         return "summarised" if self.summary else "closed"
+
+    @property
+    def transcript_state(self) -> TranscriptState:
+        """How much there is of what was said in it, in words."""
+        return "let go of" if self.let_go_at else self.aged or "whole"
+
+    def as_data(self) -> dict[str, Any]:
+        """Its row for a machine, with how it stands in the words that a person reads."""
+        return {**asdict(self), "state": self.state, "transcript_state": self.transcript_state}
 
 
 _NAMES = many.columns(Episode)

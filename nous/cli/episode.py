@@ -1,7 +1,6 @@
 """`nous episodes` and `nous episode show | restore | thaw`: conversations worth remembering, those put aside, and those that have aged."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import timedelta
 
 from rich.console import Console
@@ -20,7 +19,7 @@ from store.sessions import Turn
 from . import decision, listing, moments, place, screen, session
 from .listing import Listing
 
-COLUMNS = ("episode_id", "agent_id", "began", "state", "episode")
+COLUMNS = ("episode_id", "agent_id", "began", "state", "transcript", "episode")
 OPTIONS = {"agent_id": "--agent", "reason": "--because", "until": "--until"}
 AGED = {"trimmed": "trimmed: of what was said the first and last parts are at hand", "archived": "archived: what was said is not at hand"}
 
@@ -48,7 +47,7 @@ async def show(settings: Settings, written: str, *, agent: str | None, is_json: 
             async with database.read([known.agent_id]) as db:
                 turns = await sessions.turns(db, known.agent_id, known.session_key)
     if is_json:
-        screen.emit({"episode": asdict(known), "turns": [session.turn_as_data(one) for one in turns]})
+        screen.emit({"episode": known.as_data(), "turns": [session.turn_as_data(one) for one in turns]})
         return
     console = screen.out()
     print_episode(console, known)
@@ -72,7 +71,7 @@ async def restore(settings: Settings, written: str, *, reason: str, agent: str |
         await decision.send(settings, database, decided.letters)
     after = decided.after
     if is_json:
-        screen.emit(asdict(after))
+        screen.emit(after.as_data())
     else:
         then = "; its summary follows" if decided.follows else ""
         print(f"episode {after.episode_id} of {screen.shown(after.agent_id)} is active again{then}")
@@ -93,7 +92,7 @@ async def thaw(settings: Settings, written: str, *, reason: str, until: str | No
             decided = await people.decide(db, told, table="")
         await decision.send(settings, database, decided.letters)
     if is_json:
-        screen.emit({"episode": asdict(decided.after), **decided.evidence})
+        screen.emit({"episode": decided.after.as_data(), **decided.evidence})
         return
     whose, size = screen.shown(known.agent_id), decided.evidence["after"]
     assert isinstance(size, dict)  # noqa: S101 - it is what a thaw gives
@@ -112,15 +111,20 @@ async def the_one(database: Database, written: str, agent: str | None) -> Episod
 def _columns(episode: Episode) -> tuple[str, ...]:
     """One episode for a pipe."""
     id_, whose = str(episode.episode_id), screen.shown(episode.agent_id)
-    return (id_, whose, screen.moment(episode.started_at), episode.state, screen.shown(_told(episode)))
+    return (id_, whose, screen.moment(episode.started_at), episode.state, episode.transcript_state, screen.shown(_told(episode)))
 
 
 def _print_table(console: Console, shown: Sequence[Episode]) -> None:
-    rows = ((one.episode_id, (screen.said(one.agent_id), screen.moment(one.started_at), one.state, _cell(one))) for one in shown)
-    listing.print_with_ids(console, "episode", ("agent", "began", "state", "episode"), rows)
+    rows = ((one.episode_id, _cells(one)) for one in shown)
+    listing.print_with_ids(console, "episode", ("agent", "began", "state", "transcript", "episode"), rows)
 
 
-def _cell(episode: Episode) -> Text:
+def _cells(episode: Episode) -> tuple[str | Text, ...]:
+    whose, began = screen.said(episode.agent_id), screen.moment(episode.started_at)
+    return (whose, began, episode.state, episode.transcript_state, _told_with_reason(episode))
+
+
+def _told_with_reason(episode: Episode) -> Text:
     told = screen.said(_told(episode), "" if episode.active else "dim")
     if not episode.put_aside:
         return told
@@ -134,8 +138,13 @@ def print_episode(console: Console, episode: Episode) -> None:
     counts = [
         screen.plural(count, noun) for count, noun in ((episode.turn_count, "turn"), (episode.tool_count, "tool")) if count is not None
     ]
-    state = [episode.state, *([episode.aged] if episode.aged else []), *(["let go of"] if episode.let_go_at else [])]
-    facets = [episode.agent_id, ", ".join(state), f"{screen.moment(episode.started_at)}{until}", *counts]
+    facets = [
+        episode.agent_id,
+        episode.state,
+        f"transcript {episode.transcript_state}",
+        f"{screen.moment(episode.started_at)}{until}",
+        *counts,
+    ]
     console.print(screen.said(" · ".join([*facets, *([episode.outcome] if episode.outcome else [])]), "dim"))
     console.print(Text(str(episode.episode_id), style="dim"))
     if episode.summary:
@@ -151,4 +160,4 @@ def _told(episode: Episode) -> str:
     return episode.title or episode.summary or (f"“{episode.opening}”" if episode.opening else "(nothing was said)")
 
 
-LISTING = Listing(COLUMNS, _columns, _print_table)
+LISTING = Listing(COLUMNS, _columns, _print_table, Episode.as_data)

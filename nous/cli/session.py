@@ -57,7 +57,7 @@ async def end(
         ended = await reporting.end_session(tools, agent, session_id, reflection=reflection, outcome=outcome, at=at)
         await decision.send(settings, tools.database, ended.letters)
     if is_json:
-        screen.emit({"became": ended.became, "session": as_data(ended.session), "episode": ended.episode and asdict(ended.episode)})
+        screen.emit({"became": ended.became, "session": as_data(ended.session), "episode": ended.episode and ended.episode.as_data()})
     else:
         print(f"session {screen.shown(session_id)} of {screen.shown(agent)} {_became(ended)}")
     return ended.became != "not_kept"
@@ -85,7 +85,7 @@ async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool
         episode = await episodes.get(db, agent, session.episode_id) if session.episode_id else None
     if is_json:
         told = [turn_as_data(one) for one in turns]
-        screen.emit({"session": as_data(session), "episode": episode and asdict(episode), "turns": told})
+        screen.emit({"session": as_data(session), "episode": episode and episode.as_data(), "turns": told})
         return
     console = screen.out()
     console.print(screen.said(session.session_id, "bold"))
@@ -102,7 +102,7 @@ async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool
 def _print_episode(console: Console, episode: Episode) -> None:
     """How its episode stands, in short."""
     outcome = f", {screen.spoken(episode.outcome)}" if episode.outcome else ""
-    console.print(screen.said(f"episode {episode.episode_id}: {episode.state}{outcome}", "dim"))
+    console.print(screen.said(f"episode {episode.episode_id}: {episode.state}{outcome}; transcript {episode.transcript_state}", "dim"))
     if episode.title:
         console.print(screen.said(f"title: {episode.title}"))
     if episode.summary:

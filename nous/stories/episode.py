@@ -71,7 +71,7 @@ class Story:
     def as_data(self) -> dict[str, object]:
         """For JSON."""
         return {
-            "episode": asdict(self.episode),
+            "episode": self.episode.as_data(),
             "session": asdict(self.session) if self.session else None,
             "said": {
                 "utterances": len(self.said),

@@ -146,7 +146,7 @@ async def test_sessions_and_episodes_are_listed_and_shown(nous: Nous, aside: str
     assert "assistant  Postgres [bold]." in shown
     assert [one["agent_id"] for one in await nous.json("episodes")] == ["b"]
     listed = (await nous("episodes", "--all")).stdout.splitlines()
-    assert [line.split("\t")[3:] for line in listed[1:]] == [["open", "“Which database?”"], ["put aside", "“Hello”"]]
+    assert [line.split("\t")[3:] for line in listed[1:]] == [["open", "whole", "“Which database?”"], ["put aside", "whole", "“Hello”"]]
     assert listed[2].startswith(aside)
 
 
@@ -154,7 +154,7 @@ async def test_an_episode_is_shown_with_what_was_said(nous: Nous, aside: str) ->
     shown = (await nous("episode", "show", aside[:8])).stdout
     for told in (
         "“Hello”",
-        "a · put aside · ",
+        "a · put aside · transcript whole · ",
         "1 turn · 0 tools · success",
         "learned: They only greeted.",
         "put aside: one turn, ",

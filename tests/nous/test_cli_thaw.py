@@ -82,6 +82,26 @@ async def test_an_episode_says_what_of_it_is_at_hand_and_how_it_is_had_whole(nou
     assert str((await the_one(living)).whole_until).startswith("2999-01-01")
 
 
+async def test_every_list_says_how_much_there_is_of_what_was_said(nous: Nous, living: Living) -> None:
+    row = await aged(living, days=1)
+    for task, days, state in (
+        ("episodes", 2, "whole"),
+        ("episodes", 31, "trimmed"),
+        ("episodes", 91, "archived"),
+        ("transcripts", 0, "let go of"),
+    ):
+        await upkeep(living, task, days=days or (clock.now() - BEGAN) / DAY + 366)
+        listed = [line.split("\t") for line in (await nous("episodes")).stdout.splitlines()]
+        assert (listed[0][3:5], listed[1][3:5]) == (["state", "transcript"], ["summarised", state])
+        (told,) = await nous.json("episodes")
+        shown = await nous.json("episode", "show", str(row.episode_id))
+        story = await nous.json("explain", "episode", str(row.episode_id))
+        of_session = await nous.json("session", "show", "chat", "--agent", A)
+        assert {one["transcript_state"] for one in (told, shown["episode"], story["episode"], of_session["episode"])} == {state}
+        assert f"summarised · transcript {state} · " in (await nous("episode", "show", str(row.episode_id))).stdout
+        assert f"; transcript {state}" in (await nous("session", "show", "chat", "--agent", A)).stdout
+
+
 async def test_what_became_of_it_is_told_step_by_step_and_the_words_of_a_fact_are_found_while_they_are_kept(
     nous: Nous, living: Living
 ) -> None:
@@ -130,7 +150,7 @@ async def test_what_was_let_go_of_is_called_so_and_cannot_be_had_whole(nous: Nou
     row = await aged(living, days=31)
     await upkeep(living, "transcripts", days=31 + 365)
     shown = " ".join((await nous("episode", "show", str(row.episode_id))).stdout.split())
-    assert "summarised, trimmed, let go of" in shown
+    assert "summarised · transcript let go of" in shown
     assert "the first and last parts are at hand; the rest was let go of 2021-" in shown
     assert "episode thaw" not in shown
     assert "let go of: " in " ".join((await nous("explain", "episode", str(row.episode_id))).stdout.split())
