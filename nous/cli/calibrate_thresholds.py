@@ -34,6 +34,13 @@ from .calibrate_fit import AIMS, Fit, Point, Scored, fitted_threshold
 from .calibrate_live import Live
 from .calibrate_pairs import Pair
 
+STARTS = (
+    "stop {nous} up (Ctrl-C) and run it again, or each {nous} work, {nous} serve and {nous} mcp",
+    "docker compose restart",
+    "kubectl -n nous rollout restart deployment",
+)
+"""By which whatever goes by thresholds takes those that were kept."""
+
 AT_ONCE = 1_000
 """Pairs that are compared at once: their vectors are all that is held of them."""
 
@@ -316,7 +323,8 @@ def _tell_end(made: Made, asked: Asked) -> None:
     if twins is not None and twins != fit.chosen:
         print(f"check similarity goes to {twins:.2f} with confirm similarity: twins are never looked for above what is confirmed")
     if made.kept is not None:
-        print(f"kept for {made.embedder}; what starts with it from now on goes by them, so start the workers and the API again")
+        print(f"kept for {made.embedder}, and taken at a start: workers, APIs and MCP servers that run now go by the old ones until then")
+        print(f"start them again: {', or '.join(start.format(nous=nous) for start in STARTS)}")
     elif not made.proposed:
         print("nothing could be fitted, and nothing was changed")
     else:
@@ -349,6 +357,7 @@ def _as_data(made: Made) -> dict[str, object]:
             for fit in made.fits
         ],
         "kept": made.kept,
+        "taken_at": "the next start of each process" if made.kept is not None else None,
         "overridden": list(made.overridden),
     }
 

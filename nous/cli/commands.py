@@ -653,7 +653,7 @@ def calibrate(
     {"kind": "fact", "one": "Noor is vegetarian.", "other": "Noor eats no meat.", "relation": "same"}
 
     Kinds are fact, subject, opening and repeat; relations same, update, compatible and different. What is kept is kept under the
-    embedder's name in the store.
+    embedder's name in the store, and workers, APIs and MCP servers take it when they are started again.
     """
     from nous.errors import UserMistake
 

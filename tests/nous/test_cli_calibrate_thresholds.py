@@ -208,6 +208,17 @@ async def test_what_is_kept_holds_for_every_start_and_the_environment_goes_befor
     assert latest.figures["check_similarity"]["pairs"] == 120
 
 
+async def test_what_is_kept_says_that_running_processes_take_it_at_their_next_start_and_how_they_are_started_again(
+    nous: Nous, pairs: Path
+) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--apply")
+    shown = " ".join((await nous(*words)).stdout.split())
+    assert "kept for zero, and taken at a start: workers, APIs and MCP servers that run now go by the old ones until then" in shown
+    assert "start them again: stop nous up (Ctrl-C) and run it again, or each nous work, nous serve and nous mcp" in shown
+    assert (await nous.json(*words))["taken_at"] == "the next start of each process"
+    assert (await nous.json(*words[:-1]))["taken_at"] is None
+
+
 async def test_it_is_told_what_would_change_in_the_store(nous: Nous, database: Database, pairs: Path) -> None:
     async with database.overview() as db:
         table = (await embedders.active(db)).table
