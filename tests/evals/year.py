@@ -34,9 +34,10 @@ from providers.offline import OfflineMind
 from recall.ranking import Weights, rank
 from recall.remembering import Tools, remember
 from recall.tokens import counted
-from store import episodes, facts, passages, vectors
+from store import episodes, facts, passages, sessions, transcripts, vectors
 from store.episodes import Episode
 from store.search import search
+from store.sessions import Session, Turn
 from workers.episodes import extract, transcript
 from workers.episodes import passages as cutting
 from workers.runtime import filling
@@ -57,14 +58,15 @@ COPIES, QUESTIONS, SEED = 20, 240, 11
 TOLD = (500, 2_000)
 ENDS = 60  # characters of a turn's beginning and end that a passage is known by
 TABLES = tuple(
-    f"heart.{name}" for name in ("episodes", "turns", "passages", "memory_vectors", "episode_vectors", "transcripts_cold", "facts")
+    f"heart.{name}"
+    for name in ("episodes", "turns", "turns_known", "passages", "memory_vectors", "episode_vectors", "transcripts_cold", "facts")
 )
 LATER = ("after", "after, no passages")
 _SYLLABLES = ("Ba", "Ke", "Lo", "Mi", "Nu", "Ra", "Sa", "To", "Vi", "Ze", "Do", "Fe", "Ga")
 
 
 @dataclass(frozen=True)
-class Session:
+class Day:
     """One conversation of a day: what was said, the evidence that each turn is (of a copy none), and the facts, each with its evidence."""
 
     name: str
@@ -72,6 +74,11 @@ class Session:
     said: tuple[tuple[str, str], ...]
     turns: tuple[str, ...]
     facts: tuple[Memory, ...]
+
+    @property
+    def ended(self) -> datetime:
+        """When nobody said anything more."""
+        return self.began + timedelta(hours=1)
 
     @property
     def episode_id(self) -> UUID:
@@ -127,7 +134,7 @@ async def measured(chosen: Embedder, data: Path, found: Sequence[Conversation], 
         if one.category != UNANSWERABLE
     ]
     asked = random.Random(SEED).sample(asked, min(questions, len(asked)))
-    sessions = list(year(data, found, copies=copies))
+    days = list(year(data, found, copies=copies))
     looks: dict[str, Looked] = {}
     for after, is_found in (("after", True), ("without", False)):
         async with worked.store(chosen, ()) as store:
@@ -135,11 +142,11 @@ async def measured(chosen: Embedder, data: Path, found: Sequence[Conversation], 
             try:
                 live = Store(store.stack, chosen)
                 async with live.working(OfflineMind(), chain=("upkeep_planner", "episode_ager"), episode_aged_passages=is_found) as work:
-                    await _lived(work, sessions)
+                    await _lived(work, days)
                     if not looks:
-                        looks["before"] = await _look(work, chosen, asked, sessions)
+                        looks["before"] = await _look(work, chosen, asked, days)
                     await _aged(work)
-                    looks[after] = await _look(work, chosen, asked, sessions)
+                    looks[after] = await _look(work, chosen, asked, days)
             finally:
                 await chosen.close()
     return looks
@@ -148,7 +155,7 @@ async def measured(chosen: Embedder, data: Path, found: Sequence[Conversation], 
 # ── the year ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def year(data: Path, found: Sequence[Conversation], *, copies: int) -> Iterator[Session]:
+def year(data: Path, found: Sequence[Conversation], *, copies: int) -> Iterator[Day]:
     """Its sessions: those of each conversation in their order, spread over the year; a copy's are a little later than the original's."""
     for talk, raw in zip(found, raw_conversations(data), strict=True):
         said = raw["conversation"]
@@ -160,7 +167,7 @@ def year(data: Path, found: Sequence[Conversation], *, copies: int) -> Iterator[
             for at, number in enumerate(numbers):
                 began = BEGAN + YEAR * ((at + copy / (copies + 1)) / len(numbers))
                 turns = said[f"session_{number}"]
-                yield Session(
+                yield Day(
                     f"{talk.name} {copy} {number}",
                     began,
                     said=tuple((names[turn["speaker"]], _renamed(" ".join(words_of(turn).split()), names)) for turn in turns),
@@ -192,23 +199,38 @@ def _renamed(words: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\b(" + "|".join(map(re.escape, names)) + r")\b", lambda found: names[found[1]], words)
 
 
-async def _lived(work: Work, sessions: Sequence[Session]) -> None:
+async def _lived(work: Work, days: Sequence[Day]) -> None:
     """Remember the year."""
-    for number, one in enumerate(track(sessions, "the year", console=Console(stderr=True))):
+    for number, one in enumerate(track(days, "the year", console=Console(stderr=True))):
         await _remembered(work, one, number)
     while await filling.fill(work.kit):
         pass
 
 
-async def _remembered(work: Work, one: Session, number: int) -> None:
+async def _remembered(work: Work, one: Day, number: int) -> None:
     episode = one.episode_id
-    detail = "\n".join(f"{speaker}: {words}" for speaker, words in one.said)
-    said = transcript.of_text(detail)
+    session = Session(
+        agent_id=AGENT,
+        session_key=ids.derived("session", one.name),
+        session_id=one.name,
+        started_at=one.began,
+        last_at=one.began,
+        heard_at=one.began,
+        ended_at=one.ended,
+        ending="ended",
+        episode_id=episode,
+    )
+    turns = [
+        Turn(AGENT, session.session_key, at, speaker, words, one.began + timedelta(seconds=at), str(at))
+        for at, (speaker, words) in enumerate(one.said, 1)
+    ]
+    said = transcript.of_turns(turns)
     title, summary = extract.extracted(said)
     row = Episode(
         agent_id=AGENT,
         episode_id=episode,
-        trigger="transcript",
+        trigger="user_message",
+        session_key=session.session_key,
         started_at=one.began,
         created_at=one.began,
         recorded_at=one.began,
@@ -216,8 +238,7 @@ async def _remembered(work: Work, one: Session, number: int) -> None:
         title=title,
         summary=summary,
         written_by="extract",
-        detail=detail,
-        ended_at=one.began + timedelta(hours=1),
+        ended_at=one.ended,
         brief=summary,
         settled_by=f"closed {number}",
     )
@@ -227,7 +248,9 @@ async def _remembered(work: Work, one: Session, number: int) -> None:
     ]
     directions = await work.kit.embedder.embed([*(fact.content for fact in own), summary])
     async with work.kit.database.write([AGENT]) as db:
+        await sessions.put(db, session)
         await episodes.put(db, row)
+        await transcripts.put_turns(db, turns, {})
         await episodes.put_vector(db, AGENT, episode, "summary", embedder=work.kit.embedder.name, vector=directions[-1])
         await passages.put(db, AGENT, episode, [(words, at) for words, at in cutting.cut(said, began=one.began)])
         await facts.insert(db, own)
@@ -252,9 +275,9 @@ async def _aged(work: Work) -> None:
 # ── looked at ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _look(work: Work, chosen: Embedder, asked: Sequence[Question], sessions: Sequence[Session]) -> Looked:
+async def _look(work: Work, chosen: Embedder, asked: Sequence[Question], days: Sequence[Day]) -> Looked:
     rows, sizes = await _space(work)
-    shown = await _shown(work, sessions)
+    shown = await _shown(work, days)
     figures: dict[str, list[dict[str, float]]] = {over: [] for over in OVER}
     told: dict[int, list[float]] = {most: [] for most in TOLD}
     tools = Tools(work.kit.database, chosen, work.kit.settings.model_copy(update={"recall_token_margin": 1.0}))
@@ -276,10 +299,10 @@ async def _look(work: Work, chosen: Embedder, asked: Sequence[Question], session
     return Looked(means, {most: sum(some) / len(some) for most, some in told.items()}, rows, sizes)
 
 
-async def _shown(work: Work, sessions: Sequence[Session]) -> dict[tuple[str, UUID], frozenset[str]]:
+async def _shown(work: Work, days: Sequence[Day]) -> dict[tuple[str, UUID], frozenset[str]]:
     """By (kind, memory_id) the evidence that a memory at hand shows."""
     shown: dict[tuple[str, UUID], frozenset[str]] = {}
-    for one in sessions:
+    for one in days:
         if one.turns:
             shown |= {("fact", one.fact_id(at)): fact.turns for at, fact in enumerate(one.facts)}
             async with work.kit.database.read([AGENT]) as db:
