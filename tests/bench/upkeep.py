@@ -1,9 +1,11 @@
 """A run of upkeep over a large store, how long it takes and who waits for it: `python -m tests.bench.upkeep [--json]`.
 
-    a million facts, a hundred thousand episodes; one in DUE is due ─▶ the clock, then planner, janitor and ager in one process
-    recalls of one agent, one after another ─▶ before, and while that runs
+    a million facts, a hundred thousand episodes; one in `--due` is due ─▶ the clock, then planner, janitor and ager, `--replicas` of them
+    recalls of one agent, one after another ────────────────────────────▶ before, and while that runs
 
-The episodes have 3,000 characters each and a summary; the embedder costs nothing, for upkeep embeds nothing but what it keeps at hand.
+Whether all is done is asked of Redis, which knows how far each worker is, and of the outbox; of all rows only once they say so, since
+counting those meanwhile slows what is timed. The episodes have 3,000 characters each and a summary; the embedder costs nothing, for upkeep
+embeds nothing but what it keeps at hand.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,6 +35,7 @@ from recall.remembering import Tools, remember
 from store import episodes
 from store.database import Database
 from store.episodes import Episode
+from workers.runtime import streams
 from workers.upkeep import tasks
 from workers.upkeep.clock import tick
 
@@ -42,18 +45,22 @@ from .sentences import sentences
 from .stand import Stand, standing
 
 FACTS, EPISODES, DUE = 1_000_000, 100_000, 20
+ALL_FACTS, ALL_EPISODES = 100_000, 10_000  # where all is due: a twentieth of the rows is as much to do
 ASKED = 1_000  # facts of the agent that asks
 BEFORE_S = 20.0
-AT_MOST_S = 3_000.0
+AT_LEAST_A_SECOND = 20  # memories; fewer, and something stands still
+LOOK_EVERY_S = 0.5
 CHARACTERS = 3_000
 SETTINGS = Settings(embedder="zero", mind="offline", janitor="demote", upkeep_clock=False)
-WORKERS = ("upkeep_planner", "fact_janitor", "episode_ager")
+WORKERS = {"upkeep_planner": "maintenance_due", "fact_janitor": "fact_unused", "episode_ager": "episode_aged"}
+"""Each worker with its stream."""
 
 
 @dataclass(frozen=True)
 class Ran:
     """Rows, how many of them were due, seconds of each step, and what a recall took before and meanwhile, in milliseconds."""
 
+    replicas: int
     facts: int
     episodes: int
     due_facts: int
@@ -68,12 +75,15 @@ class Ran:
 def main(arguments: list[str]) -> int:
     """Measure and print; 0."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.upkeep", description="A run of upkeep over a large store.")
-    parser.add_argument("--facts", type=int, default=FACTS)
-    parser.add_argument("--episodes", type=int, default=EPISODES)
+    parser.add_argument("--due", type=_one_in, default=DUE, help=f"one memory in so many is due, or `all` ({DUE})")
+    parser.add_argument("--facts", type=int, help=f"how many there are ({FACTS:,}; {ALL_FACTS:,} where all are due)")
+    parser.add_argument("--episodes", type=int, help=f"how many there are ({EPISODES:,}; {ALL_EPISODES:,} where all are due)")
+    parser.add_argument("--replicas", type=int, default=1, help="processes that work it (1)")
     parser.add_argument("--json", action="store_true", help="print figures for a machine")
     options = parser.parse_args(arguments)
     log.configure(log_format="auto", level="error")
-    ran = uvloop.run(_ran(options.facts, options.episodes))
+    facts, talks = (ALL_FACTS, ALL_EPISODES) if options.due == 1 else (FACTS, EPISODES)
+    ran = uvloop.run(_ran(options.facts or facts, options.episodes or talks, one_in=options.due, replicas=options.replicas))
     if options.json:
         print(json.dumps(asdict(ran), indent=1))
     else:
@@ -81,23 +91,27 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _ran(rows: int, talks: int) -> Ran:
+def _one_in(said: str) -> int:
+    return 1 if said == "all" else int(said)
+
+
+async def _ran(rows: int, talks: int, *, one_in: int, replicas: int) -> Ran:
     with tempfile.TemporaryDirectory(prefix="nous-upkeep-") as folder, Progress(console=Console(stderr=True)) as progress:
         async with standing(Path(folder) / "home") as stand:
             url = await stand.database(ZeroEmbedder())
             bar = progress.add_task("facts", total=rows)
             await filled.fill(url, ZeroEmbedder(), [ASKED], rows, lambda some: progress.advance(bar, some))
             bar = progress.add_task("episodes and ages", total=None)
-            await _aged(url, talks)
+            await _aged(url, talks, one_in)
             progress.update(bar, total=1, completed=1)
             database = Database(url, pool=2)
             try:
-                return await _measured(stand, url, database, rows, talks)
+                return await _measured(stand, url, database, rows, talks, replicas=replicas)
             finally:
                 await database.close()
 
 
-async def _measured(stand: Stand, url: str, database: Database, rows: int, talks: int) -> Ran:
+async def _measured(stand: Stand, url: str, database: Database, rows: int, talks: int, *, replicas: int) -> Ran:
     looking = {}
     for task in tasks().values():
         started = time.perf_counter()
@@ -109,18 +123,37 @@ async def _measured(stand: Stand, url: str, database: Database, rows: int, talks
     facts, old = await _left(url)
     command = [*WORK, *WORKERS]
     settings = {"embedder": "zero", "mind": "offline", "janitor": "demote", "upkeep_clock": "false"}
-    async with consuming(stand, command, url, stream="maintenance_due", group="upkeep_planner", **settings):
+    async with AsyncExitStack() as running:
+        for number in range(1, replicas + 1):
+            await running.enter_async_context(consuming(stand, command, url, stream="maintenance_due", group="upkeep_planner", **settings))
+            await _are_reading(stand, number)
         started = time.perf_counter()
         await tick(database, SETTINGS)
         begun = time.perf_counter() - started
-        done = asyncio.Event()
-        waits = asyncio.create_task(asking.until(done, within_s=AT_MOST_S))
-        async with asyncio.timeout(AT_MOST_S):
-            while any(await _left(url)):
-                await asyncio.sleep(0.5)
+        done, at_most_s = asyncio.Event(), 60 + (facts + old) / AT_LEAST_A_SECOND
+        waits = asyncio.create_task(asking.until(done, within_s=at_most_s))
+        async with asyncio.timeout(at_most_s):
+            while not await _is_settled(stand, url) or any(await _left(url)):
+                await asyncio.sleep(LOOK_EVERY_S)
         worked = time.perf_counter() - started
         done.set()
-        return Ran(rows, talks, facts, old, looking, begun, worked, before, await waits)
+        return Ran(replicas, rows, talks, facts, old, looking, begun, worked, before, await waits)
+
+
+async def _are_reading(stand: Stand, processes: int) -> None:
+    """Wait until so many processes read the stream of the planner."""
+    while len(await stand.redis.xinfo_consumers("maintenance_due", "upkeep_planner")) < processes:
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+async def _is_settled(stand: Stand, url: str) -> bool:
+    """Whether every worker is through with its stream, nothing waits to be published, and nothing to be tried again."""
+    states = [await streams.group_state(stand.redis, stream, worker) for worker, stream in WORKERS.items()]
+    if any(state.lag or state.pending for state in states):
+        return False
+    async with _owner(url) as connection:
+        waits = "EXISTS (SELECT FROM bus.outbox WHERE published_at IS NULL) OR EXISTS (SELECT FROM bus.retries)"
+        return not await connection.fetchval(f"SELECT {waits}")
 
 
 class _Asking:
@@ -145,8 +178,8 @@ class _Asking:
 # ── the store ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _aged(url: str, talks: int) -> None:
-    """One fact in DUE is an assistant's and old; as many episodes began long ago, half of those so long that nothing stays at hand."""
+async def _aged(url: str, talks: int, one_in: int) -> None:
+    """One fact in so many is an assistant's and old; as many episodes began long ago, half of those so long that nothing stays at hand."""
     database, now = Database(url, pool=1), clock.now()
     row = Episode(
         agent_id=filled.TEMPLATE,
@@ -172,14 +205,14 @@ async def _aged(url: str, talks: int) -> None:
     async with _everybody(url) as connection:
         await connection.execute(
             "UPDATE heart.facts SET provenance = 'assistant_derived', claimed_at = now() - interval '100 days',"
-            f" created_at = now() - interval '100 days' WHERE abs(hashtext(fact_id::text)) % {DUE} = 0"
+            f" created_at = now() - interval '100 days' WHERE abs(hashtext(fact_id::text)) % {one_in} = 0"
         )
         found = await connection.fetch(
             "SELECT attname AS name FROM pg_attribute WHERE attrelid = 'heart.episodes'::regclass AND attnum > 0"
             " AND NOT attisdropped AND attgenerated = '' AND attidentity = ''"
         )
         names = [one["name"] for one in found]
-        began = f"now() - CASE WHEN n % {DUE} = 0 THEN CASE WHEN n % {2 * DUE} = 0 THEN 40 ELSE 100 END ELSE 5 END * interval '1 day'"
+        began = f"now() - CASE WHEN n % {one_in} = 0 THEN CASE WHEN n % {2 * one_in} = 0 THEN 40 ELSE 100 END ELSE 5 END * interval '1 day'"
         own = {"agent_id": "a.agent", "episode_id": "gen_random_uuid()", "started_at": began, "settled_by": "gen_random_uuid()::text"}
         values = ", ".join(own.get(name, f"e.{name}") for name in names)
         await connection.execute(
@@ -232,6 +265,7 @@ def report(ran: Ran) -> None:
     """The table."""
     made = Table("", "", box=None, show_header=False)
     due = ran.due_facts + ran.due_episodes
+    made.add_row("processes", str(ran.replicas))
     made.add_row("facts, episodes", f"{ran.facts:,}, {ran.episodes:,}")
     made.add_row("of them due", f"{ran.due_facts:,}, {ran.due_episodes:,}")
     for task, seconds in ran.looking_s.items():
