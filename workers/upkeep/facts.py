@@ -143,7 +143,7 @@ def _event(cause: MaintenanceDue, fact: UUID, step: str) -> FactUnused:
 
 
 def _days(time: timedelta) -> str:
-    return f"{time / DAY:,.0f} days"
+    return f"{time / DAY:,.0f} days" if time >= DAY else f"{time.total_seconds():,.0f} s"
 
 
 task = Task(
