@@ -4,7 +4,6 @@ merges nobody judged ─▶ drawn by chance ─▶ the two wordings ─▶ y, n,
                                                             └─ n ─▶ the command that makes two facts of them again
 """
 
-import sys
 from collections import Counter
 from collections.abc import Mapping
 
@@ -14,7 +13,7 @@ from store import audits, embedders
 from store.audits import Merge
 from store.database import Database
 
-from . import named, place, screen
+from . import asked, named, place, screen
 from .shares import Share
 
 VERDICTS: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False}
@@ -66,9 +65,8 @@ def _show(merge: Merge, number: int, total: int) -> None:
 def _answer() -> str:
     """What the person says, in one of the words that are known; the end of the input quits."""
     while True:
-        print("one fact? y, n, s to skip, q to quit: ", end="", flush=True)
-        line = sys.stdin.readline()
-        if not line:
+        line = asked.line("one fact? y, n, s to skip, q to quit: ", otherwise="--json prints the merges")
+        if line is None:
             print()
             return QUIT[0]
         if (answer := line.strip().lower()) in (*VERDICTS, *SKIP, *QUIT):

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-import typer
 from redis.asyncio import Redis
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -28,7 +27,7 @@ from workers.runtime import streams
 from workers.runtime.look import silent_after_s
 from workers.runtime.parked import Outcome
 
-from . import moments, place, screen
+from . import asked, moments, place, screen
 
 MOST_REASON = 1_000  # characters
 TOLD = 5  # ids in a sentence
@@ -151,7 +150,7 @@ async def _confirm_all(settings: Settings) -> None:
             f"--all without a filter drops {every}, and there is no terminal to ask at: add --yes, or say which with --worker, --reason"
             " or another filter; nothing was dropped"
         )
-    if not typer.confirm(f"Drop {every}?"):
+    if not asked.confirm(f"Drop {every}?", otherwise="add --yes"):
         raise UserMistake("nothing was dropped")
 
 

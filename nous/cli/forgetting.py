@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import typer
 from redis.asyncio import Redis
 
 from nous.errors import UserMistake
@@ -12,7 +11,7 @@ from nous.forgetting.stores import Outcome, Stores
 from nous.settings import Settings
 from store.database import Database
 
-from . import place, screen
+from . import asked, place, screen
 
 
 def stores_of(settings: Settings, database: Database) -> Stores:
@@ -37,7 +36,7 @@ def confirm(question: str, *, is_sure: bool) -> bool:
         raise UserMistake(
             "what is forgotten does not come back, and there is no terminal to ask at: add --yes, or look first with --dry-run"
         )
-    return typer.confirm(question)
+    return asked.confirm(question, otherwise="add --yes, or look first with --dry-run")
 
 
 @asynccontextmanager

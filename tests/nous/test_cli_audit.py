@@ -1,11 +1,17 @@
 """`nous audit`: what is wrong is found, counted and told with what mends it; what is right is healthy; and every look is kept."""
 
+import asyncio
 import json
+import os
 import re
+import signal
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +34,7 @@ from tests.factories import NOON, a_decision, a_fact, a_mention, a_relation, a_v
 from tests.nous.conftest import Nous
 
 A = "a"
+NOUS = str(Path(sys.executable).with_name("nous"))
 
 
 async def stored(database: Database, new: Sequence[Fact], *, seeds: Sequence[int | None] | None = None) -> None:
@@ -408,6 +415,35 @@ async def test_skipping_and_quitting_keep_nothing_and_the_pair_comes_again(nous:
         assert "nothing was kept" in (await nous.typed("audit", "merges", said=said)).stdout
     assert len(await nous.json("audit", "merges", "--sample", "9")) == 2
     assert len(await nous.json("audit", "merges", "--sample", "1")) == 1
+
+
+async def test_what_was_said_before_a_ctrl_c_is_kept_and_one_is_enough(nous: Nous, database: Database) -> None:
+    await merged(database)
+    env = os.environ | nous.env
+    process = await asyncio.create_subprocess_exec(NOUS, "audit", "merges", env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    assert process.stdin
+    assert process.stdout
+    try:
+        async with asyncio.timeout(30):
+            await process.stdout.readuntil(b"q to quit: ")
+            process.stdin.write("♥\n".encode("utf-16") + b"\ny\n")
+            await process.stdout.readuntil(b"2 of 2")
+            await process.stdout.readuntil(b"q to quit: ")
+            process.send_signal(signal.SIGINT)
+            _, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert (process.returncode, err) == (130, b"")
+    assert len(await nous.json("audit", "merges")) == 1
+
+
+async def test_where_standard_input_is_closed_nobody_is_asked_and_that_is_said(nous: Nous, database: Database) -> None:
+    await merged(database)
+    shell = await asyncio.create_subprocess_shell(f"{NOUS} audit merges <&-", env=os.environ | nous.env, stdout=PIPE, stderr=PIPE)
+    _, err = await shell.communicate()
+    assert (shell.returncode, err) == (2, b"nous: standard input is closed, so nobody can be asked: --json prints the merges\n")
 
 
 async def test_a_merge_that_was_judged_wrong_is_undone_by_the_command_it_names(nous: Nous, database: Database) -> None:
