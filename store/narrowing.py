@@ -17,12 +17,16 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import text
+from threadpoolctl import ThreadpoolController
 
 from .database import Read
 
 MANY_ASKED, MANY_FACTS = 16, 1_000  # below either, statements that look at each vector for each question are as fast
 AT_ONCE = 1_000  # vectors of one statement: 1 MB
 MARGIN = 1e-4  # of cosine; single precision is off by a hundredth of that
+
+_BLAS = ThreadpoolController()
+"""Its threads wait for each other by turning round, which takes twice the time where cores are busy (measured); replicas use the cores."""
 
 Matrix = NDArray[np.float32]
 """A row for each vector, each of length 1; one that has no direction is all zeros."""
@@ -72,7 +76,8 @@ async def few(db: Read, table: str, among: Among, directions: Matrix, limit: int
         found, vectors = await directions_of(db, table, among.agent, among.facts[at])
         if not len(found):
             continue
-        cosines = directions @ vectors.T
+        with _BLAS.limit(limits=1, user_api="blas"):
+            cosines = directions @ vectors.T
         cosines[:, ~vectors.any(axis=1)] = -2  # Postgres has what has no direction behind all others
         for top, ranking in zip(tops, among.rankings, strict=True):
             is_wanted = ranking(at)[:, found]

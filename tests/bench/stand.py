@@ -55,7 +55,7 @@ class Stand:
     def events(self, number: int) -> list[FactLearned]:
         """Facts of agents that nobody has heard of, 100 each; the agents take turns, as on a busy stream."""
         agents = [f"agent-{next(self._agents)}" for _ in range(-(-number // PER_AGENT))]
-        return [_event(agents[i % len(agents)], said) for i, said in enumerate(islice(self._sentences, number))]
+        return [a_fact_learned(agents[i % len(agents)], said) for i, said in enumerate(islice(self._sentences, number))]
 
     async def through(self, events: Sequence[FactLearned]) -> float:
         """Publish these and wait until each is acknowledged; seconds from the first XADD."""
@@ -110,7 +110,8 @@ async def receipts(database_url: str, worker: str = GROUP) -> list[datetime]:
         await connection.close()
 
 
-def _event(agent: str, said: str) -> FactLearned:
+def a_fact_learned(agent: str, said: str) -> FactLearned:
+    """That the agent learned what is said."""
     return FactLearned(
         event_id=derived("bench", agent, said),
         fact_id=UUID(derived("bench", "fact", agent, said)),

@@ -3,15 +3,16 @@
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sqlalchemy.exc import DBAPIError
 
-from store import facts, vectors
-from store.database import Write
-from store.vectors import Vector
-from tests.factories import DIMENSION, a_fact, a_vector, an_id
+from store import embedders, facts, vectors
+from store.database import Database, Write
+from store.vectors import Asking, Vector
+from tests.factories import DIMENSION, NOON, a_fact, a_vector, an_id
 from tests.store.conftest import run
 
 MANY = 120
@@ -106,3 +107,32 @@ async def test_a_fact_has_one_vector(db: Write, vectors_in: str) -> None:
     [fact] = await remember(db, vectors_in, "a", [a_vector()])
     with pytest.raises(DBAPIError, match="pk_vectors"):
         await vectors.insert(db, vectors_in, [("a", fact, a_vector())])
+
+
+async def test_what_a_small_agent_asks_reads_nothing_of_a_large_one_beside_it(database: Database, database_url: str) -> None:
+    async with database.overview() as db:
+        table = (await embedders.active(db)).table
+    async with database.write(["large"]) as db:
+        await remember(db, table, "large", [a_vector() for _ in range(2_000)])
+    asked = [a_vector() for _ in range(5)]
+    async with database.write(["small"]) as db:
+        ids = await remember(db, table, "small", asked)
+    owner = await asyncpg.connect(database_url)
+    await owner.execute(f"ANALYZE heart.facts, {table}")
+    await owner.close()
+    asking = [Asking("small", one, NOON) for one in ids]
+    async with database.write(["small"]) as db:
+        before = await _whole_reads(db, table)
+        await vectors.nearest(db, table, [("small", one) for one in asked], limit=3, floor=-1)
+        await vectors.neighbours(db, table, asking, limit=3)
+        found = await vectors.namesakes(db, table, asking, [["maria"]] * 5, limit=3)
+        assert [len(near) for near in found] == [3] * 5
+        assert await _whole_reads(db, table) == before
+
+
+async def _whole_reads(db: Write, table: str) -> list[int]:
+    """How often all rows of the tables of facts and vectors were read in this transaction."""
+    return [int(one) for one in await run(db, _WHOLE_READS, tables=["heart.facts", table])]
+
+
+_WHOLE_READS = "SELECT pg_stat_get_xact_numscans(CAST(one AS regclass)) FROM unnest(CAST(:tables AS text[])) AS one"
