@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from events.base import Moment
+from events.base import AgentId, Moment
+from events.episodes import MAX_TRANSCRIPT_CHARACTERS
 from nous import clock
 from nous.errors import UserMistake
 from nous.text import is_blank
@@ -40,14 +41,14 @@ class Asked(BaseModel):
 
 
 class Row(BaseModel):
-    """One line of a file of transcripts."""
+    """One line of a file of transcripts: what an episode may bring, and no more."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    transcript: str
+    transcript: str = Field(max_length=MAX_TRANSCRIPT_CHARACTERS)
     gold: list[str] = []
     probes: list[Asked] = []
-    agent_id: str = Field(default=AGENT, min_length=1)
+    agent_id: AgentId = AGENT
     started_at: Moment | None = None
 
 

@@ -164,6 +164,8 @@ async def test_when_a_transcript_began_is_told_in_utc(nous: Nous, server: ModelS
         ('{"transcript": "User: hi", "golds": []}', "line 1 of {} is no transcript: golds: extra inputs are not permitted"),
         ('\n{"gold": []}', "line 2 of {} is no transcript: transcript: field required"),
         ('{"transcript": "User: hi", "started_at": "2026-03-01T10:00"}', "line 1 of {} is no transcript: started_at: "),
+        ('{"transcript": "User: hi", "agent_id": "a\\u0000"}', "line 1 of {} is no transcript: agent_id: "),
+        (f'{{"transcript": "User: {"hi " * 400_000}"}}', "transcript: string should have at most 1048576 characters"),
         ('{"transcript": "User: hi", "probes": [{"question": "Who?"}]}', "line 1 of {} is no transcript: probes.0.answers: field required"),
         (
             '{"transcript": "User: hi", "probes": [{"question": "Who?", "answers": []}]}',
