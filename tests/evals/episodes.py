@@ -50,7 +50,7 @@ from . import worked
 from .locomo_questions import ANSWERABLE, load
 from .locomo_stream import SAID_AT, conversations
 from .vectors import BUNDLED, Known, Lookup, bundled, look_up
-from .writing import SUMMARY, NotRecorded, RecordedWriter, Silent, Written, recorded
+from .writing import NotRecorded, RecordedWriter, Silent, Written, recorded
 
 LOCOMO, BEAM, THREE = "LoCoMo sessions", "BEAM batches", "the three recorded"
 NO_FACT = "Time Anchor"
@@ -335,7 +335,8 @@ def _summed(embedder: str, name: str, by: str, counted: Sequence[_Counted], *, u
 
 
 async def _asked(talks: Sequence[Talk]) -> list[Asked]:
-    async with worked.store(ZeroEmbedder(), [SUMMARY]) as store:
+    async with worked.store(ZeroEmbedder(), ()) as empty:
+        store = worked.Store(empty.stack, ZeroEmbedder())  # passages get vectors too, of words nobody knows beforehand
         return [await asked(store, name, some) for name in (LOCOMO, BEAM) if (some := [talk for talk in talks if talk.set == name])]
 
 
