@@ -23,6 +23,7 @@ ROWS_AT_ONCE = 5_000
 SPENDING = "bus.spending"
 NOBODY = ""
 SCHEMAS = ("heart", "brain", "bus")
+LEFT_BY_LOOKING = ("bus.audits",)
 
 
 async def erase(db: Erase, agent: str, *, by: str, now: datetime) -> dict[str, int]:
@@ -41,6 +42,17 @@ async def sizes(db: Read, agent: str) -> dict[str, int]:
         found = await db.execute(text(f"SELECT count(*) FROM {table} WHERE agent_id = :agent"), {"agent": agent})
         counts[table] = int(found.scalar_one())
     return {table: rows for table, rows in sorted(counts.items()) if rows}
+
+
+async def is_known(db: Read, agent: str) -> bool:
+    """Whether anything is kept of an agent, but for what looking at it leaves; needs an overview."""
+    for table in await _tables(db):
+        if table in LEFT_BY_LOOKING:
+            continue
+        found = await db.execute(text(f"SELECT EXISTS (SELECT FROM {table} WHERE agent_id = :agent)"), {"agent": agent})
+        if found.scalar_one():
+            return True
+    return False
 
 
 async def _emptied(db: Erase, table: str, agent: str) -> int:

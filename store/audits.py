@@ -58,7 +58,8 @@ async def listed(db: Read, *, agent: str, limit: int) -> list[Audit]:
 class Merge:
     """A wording that became part of a fact: by a row that was merged into it, or by a claim that was confirmed in other words.
 
-    `part_id` is what `nous fact split` takes. `similarity` is the cosine of the two; None where one has no vector in use.
+    `part_id` is what `nous fact split` takes. `similarity` is the cosine of the two; None where one has no vector in use. `is_one` is what
+    a person said of it at `judged_at`; None where nobody did.
     """
 
     agent_id: str
@@ -70,6 +71,8 @@ class Merge:
     similarity: float | None
     claimed_at: datetime
     began_at: datetime
+    is_one: bool | None = None
+    judged_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -97,24 +100,26 @@ _CONFIRMED = (
 )
 
 
-async def merges(db: Read, table: str, *, agent: str | None, limit: int) -> list[Merge]:
+async def merges(db: Read, table: str, *, agent: str | None, limit: int, is_judged: bool = False) -> list[Merge]:
     """So many merges that no person has judged, of all in an order of chance that stays the same; needs an overview.
 
-    `table` holds the vectors in use. Every merge is looked at to draw from, none is kept but those given.
+    With `is_judged` those that a person has, the latest first. `table` holds the vectors in use. Every merge is looked at to draw from,
+    none is kept but those given.
     """
+    order = "judged_at DESC NULLS LAST, hashtextextended({of}.part_id::text, 0), {of}.agent_id"
     rows = await db.execute(
         text(
-            f"WITH drawn AS (SELECT * FROM ({_MERGED} UNION ALL {_CONFIRMED}) q"
-            "  WHERE (CAST(:agent AS text) IS NULL OR q.agent_id = :agent) AND NOT EXISTS (SELECT FROM heart.merge_verdicts v"
-            "   WHERE v.agent_id = q.agent_id AND v.part_id = q.part_id AND v.whole_id = q.whole_id)"
-            "  ORDER BY hashtextextended(q.part_id::text, 0), q.agent_id LIMIT :limit)"
-            " SELECT d.agent_id, d.part_id, d.whole_id, d.part, d.whole, d.how,"
+            f"WITH drawn AS (SELECT q.*, v.is_one, v.judged_at FROM ({_MERGED} UNION ALL {_CONFIRMED}) q"
+            "  LEFT JOIN heart.merge_verdicts v ON v.agent_id = q.agent_id AND v.part_id = q.part_id AND v.whole_id = q.whole_id"
+            "  WHERE (CAST(:agent AS text) IS NULL OR q.agent_id = :agent) AND (v.part_id IS NOT NULL) = :is_judged"
+            f"  ORDER BY {order.format(of='q')} LIMIT :limit)"
+            " SELECT d.agent_id, d.part_id, d.whole_id, d.part, d.whole, d.how, d.is_one, d.judged_at,"
             " coalesce(d.similarity, 1 - (p.vector <=> w.vector)) AS similarity, d.claimed_at, d.began_at FROM drawn d"
             f" LEFT JOIN {table} p ON p.agent_id = d.agent_id AND p.fact_id = d.part_id"
             f" LEFT JOIN {table} w ON w.agent_id = d.agent_id AND w.fact_id = d.whole_id"
-            " ORDER BY hashtextextended(d.part_id::text, 0), d.agent_id"
+            f" ORDER BY {order.format(of='d')}"
         ),
-        {"agent": agent, "limit": limit},
+        {"agent": agent, "limit": limit, "is_judged": is_judged},
     )
     return [Merge(**row._mapping) for row in rows]
 

@@ -13,7 +13,7 @@ from providers.offline import OfflineMind
 from store import spending
 from store.spending import Bill
 
-from . import place, screen
+from . import place, screen, unheard
 
 COLUMNS = ("day", "worker", "agent", "model", "questions", "tokens in", "tokens out", "US dollars")
 NUMBERS = COLUMNS[4:]
@@ -25,13 +25,14 @@ async def list_answers(settings: Settings, *, agent: str | None, days: int, is_j
     since = datetime.combine(clock.now().date() - timedelta(days=days - 1), time(), UTC)
     async with place.database(settings) as database, database.overview() as db:
         bills = await spending.bills(db, agent=agent, since=since)
+        unknown = None if bills else await unheard.of(db, agent)
     if is_json:
         screen.emit({"since": since, "bills": [_as_data(bill) for bill in bills], "total": _total(bills)})
         return
     console = screen.out()
     if not bills:
         whose = f" for agent {screen.shown(agent)!r}" if agent else ""
-        console.print(f"Nothing was asked of a mind{whose} since {since:%Y-%m-%d}, so nothing was paid.")
+        console.print(f"Nothing was asked of a mind{whose} since {since:%Y-%m-%d}, so nothing was paid.{f' {unknown}' if unknown else ''}")
         return
     _print_bills(console, bills)
     if all(OfflineMind.is_named(bill.model) for bill in bills):

@@ -32,7 +32,7 @@ from workers.episodes import question
 from workers.episodes.question import POSITIVE
 from workers.runtime.calibrated import calibrated
 
-from . import audit_page, named, place, screen
+from . import audit_page, named, place, screen, unheard
 from .audit_findings import KINDS, Finding, limits
 from .audit_page import RECENT_WEEKS, Looked, Redundant
 from .shares import Share
@@ -65,6 +65,8 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
     most = limits(asked.fail_on)
     agent = None if asked.agent is None else named.valid(asked.agent)
     async with place.database(settings) as database:
+        async with database.overview() as db:
+            await unheard.refuse(db, agent)
         with _progress() as step:
             looked = await Look(settings, database, replace(asked, agent=agent), step).at_everything()
         looked = replace(looked, findings=[replace(one, limit=most[one.kind.name]) for one in looked.findings])
@@ -81,10 +83,12 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
 
 
 async def history(settings: Settings, *, agent: str | None, limit: int | None, is_json: bool) -> None:
-    """Tell the audits that were made, the latest first."""
+    """Tell the audits that were made, the latest first. Raises UserMistake."""
     most = screen.at_most(limit, is_json=is_json)
     async with place.database(settings) as database, database.overview() as db:
-        found = await audits.listed(db, agent=EVERYBODY if agent is None else named.valid(agent), limit=most or 1_000_000)
+        whose = EVERYBODY if agent is None else named.valid(agent)
+        await unheard.refuse(db, agent)
+        found = await audits.listed(db, agent=whose, limit=most or 1_000_000)
     if is_json:
         screen.emit([{"agent_id": one.agent_id or None, "taken_at": one.taken_at, "healthy": one.healthy, **one.figures} for one in found])
     else:
@@ -155,14 +159,18 @@ class Look:
             found += near
         kinds = Counter(map(_standing, found))
         open_ones = [one for one in found if _standing(one) in UNSETTLED]
+        pairs: dict[frozenset[UUID], Seen] = {}
+        for one in open_ones:
+            pairs.setdefault(frozenset((one.fact_id, one.other_id)), Seen(one.agent_id, one.fact_id, one.other_id))
         share = Share(len(open_ones), looked_at)
         return Finding(
             KINDS["likely_twins"],
             share,
             is_sampled=looked_at < active,
             estimate=round((share.value or 0) * active),
-            detail=dict(kinds),
-            first=[Seen(one.agent_id, one.fact_id, one.other_id) for one in open_ones[:FIRST]],
+            detail={name: count for name, count in kinds.items() if name in UNSETTLED},
+            not_counted={name: count for name, count in kinds.items() if name not in UNSETTLED},
+            first=list(pairs.values())[:FIRST],
         )
 
     async def _compared(

@@ -18,13 +18,30 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
+class Way:
+    """One way to mend a finding: a command, in which `{first}` and `{other}` are ids, and when it is the one."""
+
+    do: str
+    when: str
+
+
+@dataclass(frozen=True)
 class Kind:
-    """Something that can be found. `limit` None: told, and decides nothing unless it is asked to. `{first}` in `mend` is an id."""
+    """Something that can be found. `limit` None: told, and decides nothing unless it is asked to. Every one of `mend` can be undone."""
 
     name: str
     meaning: str
-    mend: str
+    mend: tuple[Way, ...]
     limit: float | None = None
+
+
+ONE_FACT = Way("nous fact merge {first} {other} --because '…'", "where the two are one fact; undone by nous fact split")
+ONE_HOLDS = Way(
+    "nous fact retire {first} --for {other} --because '…'",
+    "where the second holds now, or the ids the other way round; undone by nous fact restore",
+)
+ASK = Way("nous fact recheck", "asks a mind, where one is set, about what none could tell; nous status tells what waits for one")
+LOOK = Way("nous explain fact {first}", "what it says, where that comes from, and what is near it")
 
 
 KINDS: Mapping[str, Kind] = {
@@ -33,64 +50,77 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             "likely_twins",
             "true facts that have another as near as one fact, and nobody settled whether the two are one",
-            "`nous status` says whether their check waits; `nous fact recheck` asks the mind that is set about what none could tell",
+            (LOOK, ONE_FACT, ONE_HOLDS, ASK),
             0.02,
         ),
         Kind(
             "without_vector",
             "true facts without a vector of the embedder in use: found by words alone, and their twins are not seen",
-            "`nous reembed --to NAME`, with the name of the embedder in use, makes what is missing",
+            (Way("nous reembed --to NAME", "with the name of the embedder in use; makes what is missing"),),
             0,
         ),
         Kind(
             "vectors_not_in_use",
             "vectors of another embedder, kept from before a change: they cost space and nothing else",
-            "`nous reembed --drop NAME`, once you are sure of the one in use",
+            (Way("nous reembed --drop NAME", "once you are sure of the one in use; nous reembed --to makes them again"),),
         ),
         Kind(
             "dangling_links",
-            "links to a fact, an episode or a session that is not there",
-            "`nous explain {first}` tells how it came about; `nous replay` and `nous diff` show what it ought to be. Please report it",
+            "links to a fact, an episode or a session that is not there. Please report it",
+            (
+                Way("nous explain {first}", "tells how it came about"),
+                Way("nous replay", "and nous diff after it show what it ought to be"),
+            ),
             0,
         ),
         Kind(
             "unrecorded_decisions",
             "decisions that an episode names and nobody recorded",
-            "have the agent publish `decision_recorded` with that id",
+            (Way("nous publish decision_recorded", "with that id, by the agent or by hand"),),
         ),
         Kind(
             "rings",
-            "facts that were retired by what they had retired: none of them is ever true",
-            "`nous fact restore {first} --because '…'` makes one of them true again. Please report it",
+            "facts that were retired by what they had retired: none of them is ever true. Please report it",
+            (Way("nous fact restore {first} --because '…'", "makes one of them true again"),),
             0,
         ),
         Kind(
             "long_chains",
             "facts at the end of a long row, each retired by the next: something that changes so often is a reading, not a fact",
-            "`nous explain fact {first}` shows the row; let the agent keep such values elsewhere",
+            (Way("nous explain fact {first}", "shows the row; let the agent keep such values elsewhere"),),
             0,
         ),
         Kind(
             "contradictions",
             "places for one value (a subject's attribute) that hold two true facts: one is wrong, or both are one; nobody settled which",
-            "`nous fact recheck` asks the mind that is set; `nous fact forget {first} --because '…'` where one is wrong",
+            (
+                LOOK,
+                ONE_HOLDS,
+                ONE_FACT,
+                ASK,
+                Way("NOUS_MANY_VALUED='[\"NAME\"]'", "of every process, where such an attribute has several values at once"),
+            ),
             0.01,
         ),
         Kind(
             "junk",
             "true facts that are no claim: too short, a question, no content, a status report, a tautology, an echo of the prompt",
-            "`nous fact forget {first} --because '…'`; where they come from episodes, `nous trial` compares two prompts",
+            (
+                LOOK,
+                Way("nous fact merge {first} ID --because '…'", "where another fact says it properly; undone by nous fact split"),
+                Way("nous trial FILE", "compares two prompts, where they come from episodes"),
+            ),
             0.05,
         ),
         Kind(
             "never_drawn_on",
             "true facts that were held against answers time and again, and no answer drew on them",
-            "`nous explain fact {first}`; `nous calibrate --ranking FILE` where they take the place of better ones",
+            (LOOK, Way("nous calibrate --ranking FILE", "where they take the place of better ones")),
         ),
         Kind(
             "redundant_added",
             "facts added in the last four weeks that say what was known: merged since, or still beside a twin",
-            "`nous calibrate --thresholds` fits what is confirmed at once to your facts",
+            (Way("nous calibrate --thresholds", "fits what is confirmed at once to your facts"),),
             0.10,
         ),
     )
@@ -99,13 +129,17 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one kind. `estimate` is how many there are in all where `share` is of a sample, and not of all."""
+    """What was found of one kind. `estimate` is how many there are in all where `share` is of a sample, and not of all.
+
+    `detail` says of what kinds those are that were counted; `not_counted`, what was found beside them and is none.
+    """
 
     kind: Kind
     share: Share
     is_sampled: bool = False
     estimate: int | None = None
     detail: Mapping[str, int] = field(default_factory=dict)
+    not_counted: Mapping[str, int] = field(default_factory=dict)
     first: Sequence[Seen] = ()
     limit: float | None = None
 
@@ -128,9 +162,11 @@ class Finding:
         return max(self.share.count, self.share.interval[0] / (self.share.value or 1.0) * self.estimate)
 
     @property
-    def mend(self) -> str:
-        """What mends it, with the id of the first."""
-        return self.kind.mend.replace("{first}", str(self.first[0].id) if self.first else "ID")
+    def mend(self) -> list[Way]:
+        """What mends it, with the ids of the first."""
+        first = self.first[0] if self.first else None
+        ids = {"{first}": str(first.id) if first else "ID", "{other}": str(first.other) if first and first.other else "OTHER"}
+        return [Way(_filled(way.do, ids), way.when) for way in self.kind.mend]
 
     def as_figures(self) -> dict[str, object]:
         """For the row that is kept."""
@@ -141,7 +177,7 @@ class Finding:
         return {
             "finding": self.kind.name,
             "meaning": self.kind.meaning,
-            "mend": self.mend,
+            "mend": [vars(way) for way in self.mend],
             "count": self.share.count,
             "of": self.share.of,
             "share": None if self.share.value is None else screen.rounded(self.share.value),
@@ -149,10 +185,17 @@ class Finding:
             "sampled": self.is_sampled,
             "estimate": self.estimate,
             "detail": dict(self.detail),
+            "not_counted": dict(self.not_counted),
             "limit": self.limit,
             "over": self.is_over,
             "first": [{name: value for name, value in vars(one).items() if value is not None} for one in self.first],
         }
+
+
+def _filled(command: str, ids: Mapping[str, str]) -> str:
+    for name, id_ in ids.items():
+        command = command.replace(name, id_)
+    return command
 
 
 def limits(fail_on: Sequence[str]) -> dict[str, float | None]:

@@ -1,5 +1,6 @@
 """How an audit is told: a table of findings, what each above its limit means and what mends it; the trend, and what was found before."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -122,13 +123,38 @@ def tell(looked: Looked, before: Audit | None) -> None:
     _tell_weeks(looked)
     over = [one for one in looked.findings if one.is_over]
     for one in over:
-        print(f"\n{screen.spoken(one.kind.name)}: {one.kind.meaning}")
-        if one.detail:
-            print("  " + ", ".join(f"{screen.spoken(name)} {count:,}" for name, count in one.detail.items()))
-        for seen in one.first:
-            print(f"  {screen.shown(seen.agent_id)}  {seen.id}" + (f"  {seen.other}" if seen.other else ""))
-        print(f"  to mend it: {one.mend.replace('`nous ', f'`{place.command()} ')}")
-    print(f"\n{'healthy: nothing is above its limit' if not over else f'{len(over)} above the limit: ' + _names(over)}")
+        print()
+        _tell_one(one)
+    print()
+    if not over:
+        print("healthy: nothing is above its limit")
+        return
+    screen.say(f"{len(over)} above the limit: {_names(over)}; nothing was changed")
+    screen.say(f"where this store need not hold to a limit: {place.command()} audit --fail-on NAME=LIMIT, for each that is to decide")
+
+
+def _tell_one(one: Finding) -> None:
+    """What is above its limit: what it means, of what kinds it is, the first few, and what mends it."""
+    screen.say(f"{screen.spoken(one.kind.name)}: {one.kind.meaning}")
+    if one.detail:
+        screen.say(f"counted: {_kinds(one.detail)}", indent=2)
+    if one.not_counted:
+        screen.say(f"as near, and not counted: {_kinds(one.not_counted)}", indent=2)
+    for seen in one.first:
+        screen.say(f"{screen.shown(seen.agent_id)}  {seen.id}" + (f"  {seen.other}" if seen.other else ""), indent=2)
+    print("  to mend it, begin with the first:" if one.first else "  to mend it:")
+    for way in one.mend:
+        print(f"    {_typed(way.do)}")
+        screen.say(_typed(way.when), indent=6)
+
+
+def _typed(words: str) -> str:
+    """The words with this project's command as it is typed here."""
+    return re.sub(r"\bnous (?=[a-z])", lambda _: f"{place.command()} ", words)
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {screen.spoken(name)}" for name, count in counts.items())
 
 
 def _names(findings: Sequence[Finding]) -> str:
@@ -162,7 +188,7 @@ def _tell_findings(looked: Looked, before: Audit | None) -> None:
     screen.print_list(table)
     sampled = [screen.spoken(one.kind.name) for one in looked.findings if one.is_sampled]
     if sampled:
-        print(f"by a sample, share with its 95 % interval: {screen.listed(sampled)}")
+        screen.say(f"by a sample, share with its 95 % interval: {screen.listed(sampled)}")
 
 
 def _share(one: Finding) -> str:
@@ -182,7 +208,7 @@ def _tell_weeks(looked: Looked) -> None:
         table.add_row(f"{one.week.begins:%Y-%m-%d}", f"{one.week.added:,}", f"{one.week.merged:,}", f"{one.estimated:,}", shown)
     print()
     screen.print_list(table)
-    print(f"redundant of what is added, the last four weeks against the four before: {looked.trend}")
+    screen.say(f"redundant of what is added, the last four weeks against the four before: {looked.trend}")
 
 
 SHOWN = ("likely_twins", "without_vector", "dangling_links", "contradictions", "junk", "never_drawn_on", "redundant_added")

@@ -105,7 +105,7 @@ def fitted_threshold(aim: Aim, scored: Scored) -> Fit:
     curve = [_point(scored, hits[:, at], float(threshold)) for at, threshold in enumerate(GRID)]
     counts = len(scored.scores), int(scored.is_one.sum())
     if not scored.is_enough:
-        why = f"{counts[1]} pairs are one and {counts[0] - counts[1]} are two, and {LEAST_OF_EACH} of each are the least to fit on"
+        why = f"of these, {counts[1]} say one thing and {counts[0] - counts[1]} two; {LEAST_OF_EACH} of each are the least to fit on"
         return Fit(aim, *counts, curve, None, None, why)
     (chosen,) = _chosen(aim, scored, *(hits[label].sum(axis=0, keepdims=True) for label in (scored.is_one, ~scored.is_one)))
     if np.isnan(chosen):

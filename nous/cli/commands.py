@@ -598,18 +598,19 @@ def audit_store(
 @audit.command("merges")
 def audit_merges(
     sample: Annotated[int, typer.Option("--sample", min=1, max=10_000, help="So many merges, drawn by chance.")] = 50,
+    is_again: Annotated[bool, typer.Option("--again", help="Those that were judged instead, the latest first, to say otherwise.")] = False,
     agent: Agent = None,
     is_json: Json = False,
 ) -> None:
-    """Look at facts that were merged, and say of each whether it is one: y, n, s to skip, q to quit.
+    """Look at facts that were merged, and say of each whether it is one: y, n, s to skip, b to go back, q to quit.
 
-    What you say is kept, and nous calibrate --thresholds goes by it. A merge that is wrong is undone by the command it names. With --json
-    the pairs are printed and nothing is asked.
+    What you say is kept, and nous calibrate --thresholds goes by it; said again, the later holds. A merge that is wrong is undone by the
+    command it names. With --json the pairs are printed and nothing is asked.
     """
     from .audit_merges import run
     from .place import settings
 
-    asyncio.run(run(settings(), sample=sample, agent=agent, is_json=is_json))
+    asyncio.run(run(settings(), sample=sample, agent=agent, is_again=is_again, is_json=is_json))
 
 
 @app.command(rich_help_panel=SEE)
@@ -803,7 +804,7 @@ FactId = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it: f-5b0f0d3e.")
 ]
 
-fact = typer.Typer(help="Restore what was retired or archived, split what was merged, pin, forget.", no_args_is_help=True)
+fact = typer.Typer(help="Say that two facts are one, that one ended another, or undo either; pin, forget.", no_args_is_help=True)
 app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
 
 
@@ -830,6 +831,38 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
     from .place import settings
 
     asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
+OtherId = Annotated[str, typer.Argument(metavar="OTHER", help="The id of the other one, or the beginning of it.", show_default=False)]
+InsteadId = Annotated[
+    str, typer.Option("--for", metavar="OTHER", help="The fact that is true instead: its id, or the beginning of it.", show_default=False)
+]
+
+
+@fact.command("merge")
+def fact_merge(id_: FactId, other: OtherId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Make one fact of two that say the same.
+
+    The older stays, with every wording of both and everything that was said of them. No mind is asked about the two again. Undone by
+    nous fact split.
+    """
+    from .fact_mending import merge
+    from .place import settings
+
+    asyncio.run(merge(settings(), id_, other, reason=reason, agent=agent, is_json=is_json))
+
+
+@fact.command("retire")
+def fact_retire(id_: FactId, by: InsteadId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Say that a fact is no longer true since another one was claimed.
+
+    It stays, with the time in which it was true: until OTHER was first claimed after it. One that was claimed before ID ends nothing: then
+    say it again first. No mind is asked about the two again. Undone by nous fact restore.
+    """
+    from .fact_mending import retire
+    from .place import settings
+
+    asyncio.run(retire(settings(), id_, by=by, reason=reason, agent=agent, is_json=is_json))
 
 
 MayBecause = Annotated[str, typer.Option("--because", "--reason", help="Why, if it is to be kept.")]

@@ -8,17 +8,18 @@ from nous import clock, ids
 from nous.settings import Settings
 from store import episodes
 
-from . import decision, minds, place, screen
+from . import decision, minds, place, screen, unheard
 
 AT_ONCE = 500
 
 
 async def resummarize(settings: Settings, *, agent: str | None, is_json: bool) -> None:
-    """Let every episode that no mind has read be read. Raises UserMistake when no mind is set here."""
+    """Let every episode that no mind has read be read. Raises UserMistake when no mind is set here, and for an agent that is none."""
     async with minds.writing(settings, where=" here and where the workers run") as mind:
         model = mind.model("writing")
     async with place.database(settings) as database:
         async with database.overview() as db:
+            await unheard.refuse(db, agent)
             keys = await episodes.unread(db, agent=agent)
         now = clock.now()
         for start in range(0, len(keys), AT_ONCE):

@@ -13,18 +13,19 @@ from providers.offline import OfflineMind
 from store import answers
 from store.facts import Key
 
-from . import decision, place, screen
+from . import decision, place, screen, unheard
 
 AT_ONCE = 500
 
 
 async def recheck(settings: Settings, *, agent: str | None, is_json: bool) -> None:
-    """Let every fact be checked again that no mind could tell about and the one in use was not asked about."""
+    """Let every fact be checked again that no mind could tell about and the one in use was not asked about. Raises UserMistake."""
     mind = providers.mind(settings)
     model = mind.model("relation")
     await mind.close()
     async with place.database(settings) as database:
         async with database.overview() as db:
+            await unheard.refuse(db, agent)
             keys = await answers.unsure(db, model=model, agent=agent)
         for start in range(0, len(keys), AT_ONCE):
             await decision.send(settings, database, await decision.commit(database, _unsettled(keys[start : start + AT_ONCE])))

@@ -104,11 +104,7 @@ def _print_judged(console: Console, report: Report) -> None:
     judged = report.judged
     if not judged.minds:
         return
-    by = (
-        "by rule (no model is set)"
-        if all(map(OfflineMind.is_named, judged.minds))
-        else f"by {screen.listed(judged.minds)}, {judged.tokens:,} tokens"
-    )
+    by = "by rule (no model is set)" if _is_judged_by_rule(report) else f"by {screen.listed(judged.minds)}, {judged.tokens:,} tokens"
     console.print()
     console.print(f"Then each new fact was held against its neighbours, {judged.pairs:,} pairs {by}:")
     table = screen.rows(3)
@@ -209,8 +205,16 @@ def _print_next(console: Console, report: Report) -> None:
     if example:
         wording = textwrap.shorten(screen.shown(example.known), 42, placeholder="…")
         table.add_row(Text(f"{nous} explain fact {str(example.fact_id)[:8]}", style="bold"), screen.said(f"why “{wording}”"))
+    if _is_judged_by_rule(report):
+        why = "how healthy it is: above two limits here, for the sample contradicts itself on purpose, and no mind settled that"
+        table.add_row(Text(f"{nous} audit", style="bold"), why)
     table.add_row(Text(f"{nous} --help", style="bold"), "everything else")
     console.print(table)
+
+
+def _is_judged_by_rule(report: Report) -> bool:
+    """Whether no model looked at the pairs."""
+    return all(map(OfflineMind.is_named, report.judged.minds))
 
 
 def _worth_explaining(report: Report) -> Pair | None:

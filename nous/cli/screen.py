@@ -5,6 +5,7 @@ What an agent said is data: control characters in it are shown, never obeyed, an
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -58,6 +59,14 @@ def as_json(data: object, *, indent: int | None = 2) -> str:
     """JSON as readable as the output's encoding allows."""
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     return json.dumps(data, ensure_ascii=not is_unicode, indent=indent, default=_plain)
+
+
+def say(sentence: str, *, indent: int = 0) -> None:
+    """Print prose: wrapped between words at the width of a terminal, under itself where it is indented; one line in a pipe."""
+    console, margin = out(), " " * indent
+    width = max(console.width, 2 * indent, 20) if console.is_terminal else PIPE_WIDTH + indent
+    lines = textwrap.wrap(sentence, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
+    print("\n".join(lines) or margin.rstrip())
 
 
 def said(content: str, style: str = "") -> Text:

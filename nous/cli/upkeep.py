@@ -35,7 +35,8 @@ async def run(settings: Settings, *, names: Sequence[str], agent: str | None, is
     if agent is not None:
         named.valid(agent)
     async with place.database(settings) as database:
-        await _require_known(database, agent)
+        async with database.overview() as db:
+            await unheard.refuse(db, agent)
         if not is_now and agent is None and len(chosen) == len(tasks()):
             begun = await tick(database, settings)
         else:
@@ -60,7 +61,8 @@ async def look(settings: Settings, *, names: Sequence[str], agent: str | None, i
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), console=screen.err(), transient=True) as progress:
         bar = progress.add_task("looking")
         async with place.database(settings) as database:
-            await _require_known(database, agent)
+            async with database.overview() as db:
+                await unheard.refuse(db, agent)
             async for task, whose, due in _due(database, settings, chosen, agent):
                 counts[task.name] += len(due)
                 progress.update(bar, description=f"{task.name}: {counts[task.name]:,} due")
@@ -93,12 +95,6 @@ async def status(settings: Settings, *, is_json: bool) -> None:
         every = "day" if task.every.days == 1 else f"{task.every.days} days"
         made.add_row(task.name, task.does, every, screen.moment(last.begun_at) if last else "never", str(last.agents) if last else "")
     screen.print_list(made)
-
-
-async def _require_known(database: Database, agent: str | None) -> None:
-    async with database.overview() as db:
-        if unknown := await unheard.of(db, agent):
-            raise UserMistake(unknown.removesuffix("."))
 
 
 def _chosen(names: Sequence[str]) -> list[Task]:

@@ -1,4 +1,7 @@
-"""How it all stands, in a few words: the same on the page, in `nous status` and in its `--watch`."""
+"""How the work stands, in a few words: the same on the page, in `nous status` and in its `--watch`.
+
+Of work alone: whether what came of it is healthy is what `nous audit` looks at.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,4 +33,4 @@ def verdict(look: Look, streams: Sequence[Kept]) -> Verdict:
         return Verdict("bad", "It needs a person")
     if left := sum(one.lag + one.pending for one in everyone):
         return Verdict("wait", f"Working: {left:,} {'delivery' if left == 1 else 'deliveries'} to go")
-    return Verdict("good", "All is settled") if look.is_settled else Verdict("wait", "Some of it waits")
+    return Verdict("good", "All work is done") if look.is_settled else Verdict("wait", "Some of it waits")

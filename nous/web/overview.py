@@ -1,4 +1,4 @@
-"""The first page: whether all is settled, what needs a person, how far every worker is, what streams hold, how much there is of everything.
+"""The first page: whether all work is done, what needs a person, how far every worker is, what streams hold, how much there is of all.
 
 Its part below the head asks again every two seconds (`/live`).
 """

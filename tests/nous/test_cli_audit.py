@@ -24,8 +24,9 @@ from nous.cli.audit_findings import KINDS, Finding
 from nous.cli.audit_page import Redundant, together
 from nous.cli.shares import Share
 from nous.settings import Settings
-from store import audit_sampled, decisions, embedders, episodes, facts, mentions, relations, usage, vectors
+from store import audit_sampled, audits, decisions, embedders, episodes, facts, mentions, relations, usage, vectors
 from store.audit import Week
+from store.audits import Audit
 from store.database import Database
 from store.facts import Fact
 from store.usage import Usage
@@ -81,15 +82,19 @@ async def test_two_facts_as_near_as_one_are_twins_until_somebody_settles_them(no
     await stored(database, [one, twin, port, another, ken], seeds=[1, 1, 2, 2, 1])
     twins = (await found(nous))["likely_twins"]
     assert {seen["id"] for seen in twins["first"]} <= {str(each.fact_id) for each in (one, twin)}
-    assert twins["detail"]["told apart by the guard"] == 2
-    assert twins["detail"]["never asked"] >= 1
+    assert twins["not_counted"]["told apart by the guard"] == 2
+    assert twins["detail"] == {"never asked": twins["count"]}
+    assert len({frozenset((seen["id"], seen["other"])) for seen in twins["first"]}) == len(twins["first"])
     assert twins["over"]
+    shown = (await nous("audit")).stdout
+    assert f"  counted: {twins['count']} never asked" in shown
+    assert "as near, and not counted: 2 told apart by the guard" in shown
     async with database.write([A]) as db:
         low, high = sorted((one.text_key, twin.text_key))
         await relations.put(db, [a_relation(agent_id=A, low_key=low, high_key=high, relation="compatible", richer_key=None)])
     settled = (await found(nous))["likely_twins"]
-    assert settled["count"] == 0
-    assert settled["detail"]["settled"] >= 1
+    assert (settled["count"], settled["detail"]) == (0, {})
+    assert settled["not_counted"]["settled"] >= 1
 
 
 async def test_twins_that_differ_far_behind_their_beginning_are_told_apart_as_the_workers_tell_them_apart(
@@ -98,7 +103,7 @@ async def test_twins_that_differ_far_behind_their_beginning_are_told_apart_as_th
     notes = "Maria drinks her coffee black. " * 40
     await stored(database, [a_fact(agent_id=A, content=f"{notes}The server listens on port {port}") for port in (5432, 5433)], seeds=[1, 1])
     twins = (await found(nous))["likely_twins"]
-    assert (twins["count"], twins["detail"]) == (0, {"told apart by the guard": 2})
+    assert (twins["count"], twins["not_counted"]) == (0, {"told apart by the guard": 2})
 
 
 async def test_what_was_compared_when_the_time_is_over_was_drawn_by_chance_from_every_agent(nous: Nous, database: Database) -> None:
@@ -300,12 +305,40 @@ async def test_every_look_is_kept_an_agent_s_apart_from_everybody_s(nous: Nous, 
     assert [one["agent_id"] for one in await nous.json("audit", "--history", "--agent", A)] == [A]
     assert "1 (100.0%)" in (await nous("audit", "--history")).stdout
     assert (await nous("agent", "forget", A, "--because", "its user left", "--yes")).exit_code == 0
-    assert await nous.json("audit", "--history", "--agent", A) == []
+    assert (await nous("audit", "--history", "--agent", A)).exit_code == 2  # nothing is kept of it
 
 
 async def test_another_agent_s_trouble_is_not_this_agent_s(nous: Nous, database: Database) -> None:
     await stored(database, [a_fact(agent_id=A, content="Yes.")], seeds=[None])
+    await stored(database, [a_fact(agent_id="b", content="Ken lives in Oslo with his sister")])
     assert not [name for name, one in (await found(nous, "--agent", "b")).items() if one["count"]]
+
+
+@pytest.mark.parametrize("words", [(), ("--history",), ("merges",)])
+async def test_an_agent_of_which_nothing_is_kept_is_not_healthy_but_a_mistake(
+    nous: Nous, database: Database, words: tuple[str, ...]
+) -> None:
+    await stored(database, [a_fact(agent_id="harbour-desk")])
+    refused = await nous("audit", *words, "--agent", "harbor-desk")
+    assert refused.exit_code == 2
+    assert "Nothing is kept of agent 'harbor-desk' (did you mean harbour-desk?)" in refused.output
+    assert await nous.json("audit", "--history") == []
+    async with database.notes(["harbor-desk"]) as db:  # as it was left by looking, when that was not refused yet
+        await audits.put(db, Audit("harbor-desk", NOON, True, {}))
+    assert (await nous("upkeep", "run", "--now", "--agent", "harbor-desk")).exit_code == 2
+
+
+async def test_what_mends_a_finding_can_be_undone_and_names_the_first_pair(nous: Nous, database: Database) -> None:
+    oslo, rome = (a_fact(agent_id=A, content=f"Maria lives in {city}", subject="Maria", attribute="residence") for city in ("Oslo", "Rome"))
+    await stored(database, [oslo, rome])
+    told = (await found(nous))["contradictions"]
+    one, other = told["first"][0]["id"], told["first"][0]["other"]
+    ways = [way["do"] for way in told["mend"]]
+    assert ways[1:3] == [f"nous fact retire {one} --for {other} --because '…'", f"nous fact merge {one} {other} --because '…'"]
+    assert not [way for kind in KINDS.values() for way in kind.mend if "forget" in way.do + way.when]
+    shown = (await nous("audit")).stdout
+    assert f"\n    nous fact retire {one} --for {other} --because '…'\n      where the second holds now" in shown
+    assert "nous audit --fail-on NAME=LIMIT" in shown
 
 
 @pytest.mark.parametrize(
@@ -405,8 +438,25 @@ async def test_merges_are_shown_and_what_a_person_says_is_kept_and_never_asked_a
     shown = await nous.typed("audit", "merges", said=f"perhaps\n{wrong}\n{right}\n")
     assert "1 of 2" in shown.stdout
     assert f"fact split {part.fact_id} --because" in shown.stdout
-    assert "kept: 1 one fact, 1 two" in shown.stdout
+    assert "'perhaps' is none of the answers: y (one fact), n (two)" in shown.stdout
+    assert "2 merges that nobody judged" in shown.stdout
+    assert "Claims in the very words of the fact are one with it" in shown.stdout
+    assert "kept: 1 said to be one fact, 1 to be two" in shown.stdout
     assert "no merge is left that nobody judged" in (await nous("audit", "merges")).stdout
+
+
+async def test_an_answer_that_was_mistyped_is_given_again_at_once_or_later(nous: Nous, database: Database) -> None:
+    await merged(database)
+    shown = await nous.typed("audit", "merges", said="b\nn\nb\ny\ny\n")
+    assert "this is the first" in shown.stdout
+    assert "; said before: two" in shown.stdout
+    assert "kept: 2 said to be one fact, 0 to be two" in shown.stdout
+    assert {one["is_one"] for one in await nous.json("audit", "merges", "--again")} == {True}
+    again = await nous.typed("audit", "merges", "--again", said="n\nq\n")
+    assert "; said before: one fact" in again.stdout
+    (latest, before) = await nous.json("audit", "merges", "--again")
+    assert (latest["is_one"], before["is_one"]) == (False, True)
+    assert await nous.json("audit", "merges") == []
 
 
 async def test_skipping_and_quitting_keep_nothing_and_the_pair_comes_again(nous: Nous, database: Database) -> None:

@@ -24,8 +24,12 @@ async def test_every_episode_that_no_mind_has_read_is_published_and_no_other(nou
     assert told["episodes"] == [{"agent_id": one.agent_id, "episode_id": str(one.episode_id)} for one in due]
     shown = await nous("episode", "resummarize", "--agent", "b", **CLAUDE)
     assert shown.stdout.startswith("1 episode will be summarised again, by claude-")
+    async with database.write(["c"]) as db:
+        await episodes.put(db, an_episode(agent_id="c", **SETTLED, model="a-model"))
     shown = await nous("episode", "resummarize", "--agent", "c", **CLAUDE)
     assert shown.stdout.startswith("nothing to summarise again")
+    refused = await nous("episode", "resummarize", "--agent", "nobody", **CLAUDE)
+    assert (refused.exit_code, "Nothing is kept of agent 'nobody'" in refused.output) == (2, True)
 
 
 async def test_without_a_mind_it_says_what_to_set(nous: Nous) -> None:

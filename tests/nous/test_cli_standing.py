@@ -399,6 +399,7 @@ async def test_a_decision_is_made_by_command_not_published(nous: Nous, verb: str
 async def test_answers_show_who_asked_which_mind_how_often_and_what_it_cost(nous: Nous) -> None:
     assert (await nous("answers", "--days", "3")).stdout.startswith("Nothing was asked of a mind since ")
     assert (await nous("answers", "--agent", "b")).stdout.startswith("Nothing was asked of a mind for agent 'b' since ")
+    assert "Nothing is kept of agent 'b'." in (await nous("answers", "--agent", "b")).stdout
     await learned(nous, (OSLO, 1), (BERGEN, 3), (ROME, 5))
     told = await nous.json("answers", "--days", "1", "--agent", "a")
     (bill,) = told["bills"]

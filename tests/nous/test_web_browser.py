@@ -103,7 +103,7 @@ async def test_the_first_page_follows_what_happens_and_says_when_its_server_is_g
         return not await is_told(words)
 
     await opened(browser, web, "/")
-    await until(lambda: is_told("All is settled"), within_s=WITHIN_S, what="a settled page")
+    await until(lambda: is_told("All work is done"), within_s=WITHIN_S, what="a settled page")
     assert await is_told("0 active facts")
     await redis.xadd("fact_learned", {"data": encode(a_fact_learned(agent_id="a"))})
     await redis.xadd("fact_learned", {"data": "no JSON"})
