@@ -329,15 +329,20 @@ async def test_an_agent_of_which_nothing_is_kept_is_not_healthy_but_a_mistake(
 
 
 async def test_what_mends_a_finding_can_be_undone_and_names_the_first_pair(nous: Nous, database: Database) -> None:
-    oslo, rome = (a_fact(agent_id=A, content=f"Maria lives in {city}", subject="Maria", attribute="residence") for city in ("Oslo", "Rome"))
-    await stored(database, [oslo, rome])
+    home = {"agent_id": A, "subject": "Maria", "attribute": "residence"}
+    oslo, rome = (
+        a_fact(content=f"Maria lives in {city}", valid_from=NOON - timedelta(days=days), **home)
+        for city, days in (("Oslo", 1), ("Rome", 9))
+    )
+    await stored(database, [oslo, rome], seeds=[1, 1])
     told = (await found(nous))["contradictions"]
-    one, other = told["first"][0]["id"], told["first"][0]["other"]
+    one, other = rome.fact_id, oslo.fact_id  # Rome was claimed before
+    assert told["first"] == (await found(nous))["likely_twins"]["first"] == [{"agent_id": A, "id": str(one), "other": str(other)}]
     ways = [way["do"] for way in told["mend"]]
     assert ways[1:3] == [f"nous fact retire {one} --for {other} --because '…'", f"nous fact merge {one} {other} --because '…'"]
     assert not [way for kind in KINDS.values() for way in kind.mend if "forget" in way.do + way.when]
     shown = (await nous("audit")).stdout
-    assert f"\n    nous fact retire {one} --for {other} --because '…'\n      where the second holds now" in shown
+    assert f"\n    nous fact retire {one} --for {other} --because '…'\n      where the first, which" in shown
     assert "nous audit --fail-on NAME=LIMIT" in shown
 
 
