@@ -218,8 +218,8 @@ async def attributes(db: Read, *, agent: str | None, limit: int) -> list[str]:
 async def contradictions(db: Read, names: Collection[str], *, agent: str | None, first: int) -> Found:
     """Slots (one agent, subject and attribute of these names) that hold two true facts of which nobody said that both may be.
 
-    Of the two, the one claimed first is first. A dispute, of which the user is told, is none; nor is a pair that a mind or a person settled.
-    `of` is how many slots are filled.
+    Of the two, the one claimed first is first. A dispute, of which the user is told, is none; nor is a pair that a mind or a person
+    settled. `of` is how many slots are filled.
     """
     slot = "f.agent_id, f.subject_key, lower(f.attribute)"
     filled = f"{_TRUE} AND f.subject_key IS NOT NULL AND f.attribute = ANY(CAST(:names AS text[])) AND {_WHOSE.format(of='f')}"

@@ -19,7 +19,10 @@ EVERYBODY = ""
 
 @dataclass(frozen=True)
 class FittedWeights:
-    """Weights by their names, what they came to on how many questions before and after, and when they were fitted."""
+    """Weights by their names, what they came to on how many questions before and after, and when they were fitted.
+
+    Without any, those before hold no more.
+    """
 
     agent_id: str
     weights: Mapping[str, Any]
@@ -40,11 +43,12 @@ async def put(db: Write, fitted: FittedWeights) -> None:
 
 
 async def of(db: Read, agent: str) -> FittedWeights | None:
-    """Those that hold for this agent: its own, else everybody's; None when none were ever fitted."""
+    """Those that hold for this agent: its own, else everybody's; None when none were fitted, or none of them holds any more."""
     rows = await db.execute(
         text(
-            "SELECT agent_id, weights::text AS weights, figures::text AS figures, questions, fitted_at FROM bus.weights"
-            " WHERE agent_id IN (:agent, :everybody) ORDER BY agent_id = :everybody, version DESC LIMIT 1"
+            "SELECT agent_id, weights::text AS weights, figures::text AS figures, questions, fitted_at FROM"
+            " (SELECT DISTINCT ON (agent_id) * FROM bus.weights WHERE agent_id IN (:agent, :everybody) ORDER BY agent_id, version DESC) q"
+            " WHERE weights <> '{}' ORDER BY agent_id = :everybody LIMIT 1"
         ),
         {"agent": agent, "everybody": EVERYBODY},
     )

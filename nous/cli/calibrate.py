@@ -134,10 +134,10 @@ def _tell(told: Told, *, applies: bool, is_json: bool) -> None:
         table.add_row(name, *_shown(one))
     screen.print_list(table)
     changed = {name: value for name, value in asdict(made.weights).items() if value != getattr(told.start, name)}
-    print(
+    screen.say(
         "weights: " + (", ".join(f"{name} {getattr(told.start, name):g} to {value:g}" for name, value in changed.items()) or "as they are")
     )
-    print(_verdict(told, applies=applies))
+    screen.say(_verdict(told, applies=applies))
 
 
 def _shown(one: Figures) -> list[str]:
@@ -147,7 +147,8 @@ def _shown(one: Figures) -> list[str]:
 def _verdict(told: Told, *, applies: bool) -> str:
     whose = f"agent {told.agent}" if told.agent else "every agent without weights of its own"
     if told.is_applied:
-        return f"kept for {whose}; ranking goes by them from now on"
+        undo = f"{place.command()} calibrate --reset{f' --agent {told.agent}' if told.agent else ''}"
+        return f"kept for {whose}; ranking goes by them from now on; undone by: {undo}"
     if not told.made.is_better:
         return "not worth taking: what was fitted on one half is no better on the other, so these questions do not tell more than is known"
     return "nothing was changed" + ("" if applies else f"; --apply keeps them for {whose}")

@@ -72,7 +72,7 @@ class Made:
 
 async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
     """Fit and tell; with `applies` keep it. Whether everything that was asked for came of it. Raises UserMistake and Misconfigured."""
-    _require_known(asked.only)
+    require_known(asked.only)
     given = [] if asked.without_shipped else calibrate_pairs.shipped()
     given += [pair for file in asked.files for pair in calibrate_pairs.of_file(file)]
     given = calibrate_pairs.in_languages(given, asked.languages)
@@ -82,10 +82,10 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
         if not pairs:
             raise UserMistake("there is no pair to fit to: no file was named, no merge was judged, and the shipped pairs were left out")
         embedder = providers.unfitted(settings)
-        now = await _in_force(settings, database)
+        now = await in_force(settings, database)
         fits = await _fits(embedder, pairs)
         unset = settings.model_copy(update=dict.fromkeys(NAMES))
-        proposed = _proposed(fits, asked.only, held=await _in_force(unset, database), settings=settings)
+        proposed = _proposed(fits, asked.only, held=await in_force(unset, database), settings=settings)
         if asked.applies:
             _require_startable(settings, {**now, **proposed})
         live = await calibrate_live.look(database, embedder.name) if database else None
@@ -106,7 +106,8 @@ async def run(settings: Settings, asked: Asked, *, is_json: bool) -> bool:
     return is_applied or not asked.applies
 
 
-def _require_known(only: Sequence[str]) -> None:
+def require_known(only: Sequence[str]) -> None:
+    """Refuse what is no threshold. Raises UserMistake."""
     for name in only:
         if name not in NAMES:
             raise UserMistake(f"--only {name!r} is no threshold{screen.meant(name, NAMES)}; they are {screen.listed(NAMES)}")
@@ -127,7 +128,7 @@ async def _judged(database: Database) -> list[JudgedMerge]:
         return await audits.judged(db, agent=None)
 
 
-async def _in_force(settings: Settings, database: Database | None) -> dict[str, float | None]:
+async def in_force(settings: Settings, database: Database | None) -> dict[str, float | None]:
     """What holds now: as set, as fitted before, or as shipped; None where nothing does yet."""
     bare = settings.model_copy(update={"thresholds_of": ""})
     if database is not None:
@@ -256,7 +257,7 @@ def _tell(made: Made, asked: Asked, *, is_json: bool) -> None:
     if is_json:
         screen.emit(_as_data(made))
         return
-    print(f"{made.embedder}: {', '.join(screen.plural(count, kind + ' pair') for kind, count in made.pairs.items())}")
+    screen.say(f"{made.embedder}: {', '.join(screen.plural(count, kind + ' pair') for kind, count in made.pairs.items())}")
     for fit in made.fits:
         _tell_fit(made, fit)
     print()
@@ -266,7 +267,8 @@ def _tell(made: Made, asked: Asked, *, is_json: bool) -> None:
 
 def _tell_fit(made: Made, fit: Fit) -> None:
     now = made.now[fit.aim.name]
-    print(f"\n{screen.spoken(fit.aim.name)}: {fit.aim.why}")
+    print()
+    screen.say(f"{screen.spoken(fit.aim.name)}: {fit.aim.why}")
     if fit.pairs:
         has_guard = fit.aim.kind == "fact"
         guarded = ("with the guard: one", "two") if has_guard else ()
@@ -278,7 +280,7 @@ def _tell_fit(made: Made, fit: Fit) -> None:
             table.add_row(f"{point.threshold:.2f}", str(point.precision), str(point.recall), *cells, ", ".join(marks))
         screen.print_list(table)
     if fit.reason:
-        print(f"not fitted: {fit.reason}")
+        screen.say(f"not fitted: {fit.reason}")
 
 
 def _is_at(point: Point, value: float) -> bool:
@@ -321,19 +323,25 @@ def _tell_end(made: Made, asked: Asked) -> None:
     nous = place.command()
     twins, fit = made.proposed.get("check_similarity"), next(one for one in made.fits if one.aim.name == "check_similarity")
     if twins is not None and twins != fit.chosen:
-        print(f"check similarity goes to {twins:.2f} with confirm similarity: twins are never looked for above what is confirmed")
+        screen.say(f"check similarity goes to {twins:.2f} with confirm similarity: twins are never looked for above what is confirmed")
     if made.kept is not None:
-        print(f"kept for {made.embedder}, and taken at a start: workers, APIs and MCP servers that run now go by the old ones until then")
-        print(f"start them again: {', or '.join(start.format(nous=nous) for start in STARTS)}")
+        tell_when_taken(f"kept for {made.embedder}")
+        screen.say(f"undone by: {nous} calibrate --thresholds --reset, by which those that are shipped hold again")
     elif not made.proposed:
         print("nothing could be fitted, and nothing was changed")
     else:
         more = "" if asked.applies else f"; {nous} calibrate --thresholds --apply keeps them in the store, for every replica"
-        print(f"nothing was changed{more}")
+        screen.say(f"nothing was changed{more}")
         values = " ".join(f"NOUS_{name.upper()}={value:g}" for name, value in made.proposed.items())
-        print(f"or, where they are set in the environment: NOUS_THRESHOLDS_OF={made.embedder} {values}")
+        screen.say(f"or, where they are set in the environment: NOUS_THRESHOLDS_OF={made.embedder} {values}")
     if made.overridden:
-        print(f"note: set here, and going before what is kept: {screen.listed(made.overridden)}")
+        screen.say(f"note: set here, and going before what is kept: {screen.listed(made.overridden)}")
+
+
+def tell_when_taken(done: str) -> None:
+    """Say of what was done that it holds from the next start on, and how processes are started again."""
+    screen.say(f"{done}, and taken at a start: workers, APIs and MCP servers that run now go by the old ones until then")
+    screen.say(f"start them again: {', or '.join(start.format(nous=place.command()) for start in STARTS)}")
 
 
 def _as_data(made: Made) -> dict[str, object]:

@@ -638,6 +638,9 @@ def calibrate(
     applies: Annotated[
         bool, typer.Option("--apply/--dry-run", help="Keep what was fitted (a ranking only if it is better); else it is only told.")
     ] = False,
+    resets: Annotated[
+        bool, typer.Option("--reset", help="Undo --apply: the thresholds as shipped, or without --thresholds the ranking as before.")
+    ] = False,
     is_json: Json = False,
 ) -> None:
     """Fit what memory goes by: ranking to questions, or thresholds to pairs.
@@ -655,13 +658,23 @@ def calibrate(
 
     Kinds are fact, subject, opening and repeat; relations same, update, compatible and different. What is kept is kept under the
     embedder's name in the store, and workers, APIs and MCP servers take it when they are started again.
+
+    --thresholds --reset lets the shipped ones hold again, or only those of --only. --reset alone lets every agent rank as shipped, and with
+    --agent lets that one rank as all others do.
     """
     from nous.errors import UserMistake
 
     from . import calibrate as of_ranking
+    from . import calibrate_reset
     from . import calibrate_thresholds as of_thresholds
     from .place import settings
 
+    if resets:
+        if applies or ranking is not None or (is_thresholds and agent is not None):
+            raise UserMistake("--reset fits nothing: it goes with --thresholds and --only, or alone, or with --agent")
+        undone = calibrate_reset.of_thresholds(settings(), only or (), is_json=is_json) if is_thresholds else None
+        asyncio.run(undone or calibrate_reset.of_ranking(settings(), agent=agent, is_json=is_json))
+        return
     if is_thresholds == (ranking is not None):
         raise UserMistake("say what to fit: --ranking FILE for the order of what is recalled, or --thresholds for what counts as one fact")
     if is_thresholds:

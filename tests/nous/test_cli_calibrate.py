@@ -76,6 +76,22 @@ async def test_an_agent_s_own_weights_hold_for_it_alone_and_go_before_everybody_
         assert found.agent_id == whose
 
 
+async def test_what_was_kept_is_undone_an_agent_s_own_and_everybody_s(nous: Nous, database: Database, questions: Path) -> None:
+    result = await nous("calibrate", "--ranking", str(questions), "--agent", "a", "--apply")
+    assert "undone by: nous calibrate --reset --agent a" in result.stdout
+    await nous.json("calibrate", "--ranking", str(questions), "--apply")
+    assert "a ranks as every agent without weights of its own does" in (await nous("calibrate", "--reset", "--agent", "a")).stdout
+    found = await in_force(database, "a")
+    assert found is not None
+    assert found.agent_id == weights.EVERYBODY
+    again = await nous("calibrate", "--reset", "--agent", "a")
+    assert (again.exit_code, "no ranking was kept for agent 'a'" in again.output) == (2, True)
+    assert "every agent ranks as shipped" in (await nous("calibrate", "--reset")).stdout
+    assert await in_force(database, "a") is None
+    for words in (("--agent", "nobody"), ("--apply",)):
+        assert (await nous("calibrate", "--reset", *words)).exit_code == 2
+
+
 async def test_what_is_no_better_is_not_kept(nous: Nous, database: Database, questions: Path) -> None:
     await nous.json("calibrate", "--ranking", str(questions), "--apply")
     result = await nous("calibrate", "--ranking", str(questions), "--apply")

@@ -219,6 +219,28 @@ async def test_what_is_kept_says_that_running_processes_take_it_at_their_next_st
     assert (await nous.json(*words[:-1]))["taken_at"] is None
 
 
+async def test_what_was_kept_is_undone_whole_or_one_by_one_and_what_is_shipped_holds_again(
+    nous: Nous, database: Database, pairs: Path
+) -> None:
+    words = ("calibrate", "--thresholds", "--without-shipped", "--pairs", str(pairs), "--apply")
+    assert "undone by: nous calibrate --thresholds --reset" in (await nous(*words)).stdout
+    result = await nous("calibrate", "--thresholds", "--reset", "--only", "check_similarity")
+    assert "check similarity: " in result.stdout
+    assert "was kept, 0.85, as shipped, holds again" in result.stdout
+    assert "and taken at a start" in result.stdout
+    held = await in_force(database)
+    told = await nous.json("calibrate", "--thresholds", "--reset") if held.confirm_similarity else {"reset": {}}
+    assert {*told["reset"]} <= {"confirm_similarity"}
+    assert await in_force(database) == ZERO
+    for more, why in (
+        ((), "what is shipped holds"),
+        (("--only", "similarity"), "is no threshold"),
+        (("--agent", "a"), "--reset fits nothing"),
+    ):
+        refused = await nous("calibrate", "--thresholds", "--reset", *more)
+        assert (refused.exit_code, why in refused.output) == (2, True)
+
+
 async def test_it_is_told_what_would_change_in_the_store(nous: Nous, database: Database, pairs: Path) -> None:
     async with database.overview() as db:
         table = (await embedders.active(db)).table
