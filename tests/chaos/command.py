@@ -57,6 +57,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="nous-chaos-") as folder:
         home = options.home or Path(folder)
         home.mkdir(parents=True, exist_ok=True)
+        if any(home.iterdir()):
+            parser.error(f"{home} holds what another run left, which would count as said in this one: name an empty folder, or remove it")
         outcome = uvloop.run(_run(home, size, options.seed))
     if options.json:
         print(json.dumps(report.as_data(outcome), indent=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from providers import claude
-from tests.chaos import faults
+from tests.chaos import command, faults
 from tests.chaos.run import Size, run
 from tests.conftest import MEMORY
 from tests.system.replica import FAIL, KILL
@@ -53,3 +53,11 @@ async def test_under_every_fault_each_accepted_event_has_its_one_effect_or_is_pa
     assert outcome.killed
     assert outcome.died, "of an event that kills"
     assert outcome.wrong_kinds.keys() > {FAIL, KILL}, "and there were malformed bodies"
+
+
+def test_a_folder_that_holds_what_another_run_left_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "stack").mkdir()
+    with pytest.raises(SystemExit):
+        command.main(["--home", str(home)])
+    assert "holds what another run left" in capsys.readouterr().err
+    assert [one.name for one in home.iterdir()] == ["stack"]
