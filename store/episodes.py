@@ -189,27 +189,32 @@ class Ageing:
 
 @dataclass(frozen=True)
 class Old:
-    """An episode that is due, and what is."""
+    """An episode that is due, and what is: how long its summary is, none where it has none, and whether a mind has read it."""
 
     episode_id: UUID
     stage: Stage
     started_at: datetime
+    summary_characters: int | None = None
+    is_read: bool = True
 
 
 SUMMARY_CHARACTERS = 50
 """The shortest summary that can speak for a transcript (spec 003)."""
 
-_OLD = (
+_AGED = (
     "e.active AND e.ended_at IS NOT NULL AND e.aged IS DISTINCT FROM 'archived'"
     " AND e.started_at <= greatest(CAST(:trim AS timestamptz), :archive)"
     " AND (e.session_key IS NOT NULL OR e.detail IS NOT NULL)"
     " AND (e.aged IS NULL OR e.started_at <= :archive)"
     " AND (e.whole_until IS NULL OR e.whole_until <= :now)"
     " AND NOT EXISTS (SELECT FROM heart.sessions s WHERE s.agent_id = e.agent_id AND s.session_key = e.session_key AND s.ended_at IS NULL)"
-    f" AND (e.settled_by IS NOT NULL AND e.model IS NOT NULL AND char_length(e.summary) >= {SUMMARY_CHARACTERS}"
-    "  OR NOT EXISTS (SELECT FROM bus.receipts r WHERE r.agent_id = e.agent_id AND r.about = e.episode_id AND r.worker = 'episode_ager'"
-    "   AND r.outcome IN ('asked', 'left') AND r.occurred_at > :asked))"
 )
+_SPOKEN_FOR = f"e.settled_by IS NOT NULL AND char_length(e.summary) >= {SUMMARY_CHARACTERS}"
+_LOOKED_AT = (
+    "FROM bus.receipts r WHERE r.agent_id = e.agent_id AND r.about = e.episode_id AND r.worker = 'episode_ager'"
+    f" AND r.outcome IN ('asked', 'left') AND r.occurred_at > :asked AND NOT ({_SPOKEN_FOR} AND e.recorded_at > r.recorded_at)"
+)
+_OLD = f"{_AGED} AND ({_SPOKEN_FOR} AND e.model IS NOT NULL OR NOT EXISTS (SELECT {_LOOKED_AT}))"
 
 
 async def agents_with_old(db: Read, by: Ageing) -> list[str]:
@@ -222,13 +227,29 @@ async def old(db: Read, agent: str, by: Ageing, *, after: UUID | None, limit: in
     """The agent's episodes behind `after` that are due, by id."""
     rows = await db.execute(
         text(
-            "SELECT e.episode_id, CASE WHEN e.started_at <= :archive THEN 'archive' ELSE 'trim' END AS stage, e.started_at"
+            "SELECT e.episode_id, CASE WHEN e.started_at <= :archive THEN 'archive' ELSE 'trim' END AS stage, e.started_at,"
+            " CASE WHEN e.settled_by IS NOT NULL THEN coalesce(char_length(trim(e.summary)), 0) END AS summary_characters,"
+            " e.model IS NOT NULL AS is_read"
             f" FROM heart.episodes e WHERE e.agent_id = :agent AND (CAST(:after AS uuid) IS NULL OR e.episode_id > :after) AND {_OLD}"
             " ORDER BY e.episode_id LIMIT :limit"
         ),
         {**vars(by), "agent": agent, "after": after, "limit": limit},
     )
-    return [Old(row.episode_id, row.stage, row.started_at) for row in rows]
+    return [Old(**row._mapping) for row in rows]
+
+
+async def looked_at_lately(db: Read, agent: str | None, by: Ageing) -> dict[str, int]:
+    """How many episodes, of one agent or all, are of age and wait since they were looked at, by how that ended; needs an overview."""
+    rows = await db.execute(
+        text(
+            "SELECT q.outcome, count(*) AS episodes FROM heart.episodes e CROSS JOIN LATERAL"
+            f" (SELECT r.outcome {_LOOKED_AT} ORDER BY r.seq DESC LIMIT 1) q"
+            f" WHERE (CAST(:agent AS text) IS NULL OR e.agent_id = :agent) AND {_AGED} AND NOT ({_SPOKEN_FOR} AND e.model IS NOT NULL)"
+            " GROUP BY q.outcome ORDER BY q.outcome"
+        ),
+        {**vars(by), "agent": agent},
+    )
+    return {row.outcome: int(row.episodes) for row in rows}
 
 
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,7 +20,10 @@ from . import calibrate_thresholds, named, place, screen, unheard
 
 
 async def of_thresholds(settings: Settings, only: Sequence[str], *, is_json: bool) -> None:
-    """Let the thresholds of the embedder in use be as shipped again, all or `only` these. Raises UserMistake when none was kept, or none is shipped."""
+    """Let the thresholds of the embedder in use be as shipped again, all or `only` these.
+
+    Raises UserMistake when none was kept, and when none is shipped.
+    """
     calibrate_thresholds.require_known(only)
     name = providers.unfitted(settings).name
     async with place.database(settings) as database:

@@ -63,13 +63,14 @@ async def look(settings: Settings, *, names: Sequence[str], agent: str | None, i
         async with place.database(settings) as database:
             async with database.overview() as db:
                 await unheard.refuse(db, agent)
+                waiting = {task.name: await task.waiting(db, agent, clock.now(), settings) for task in chosen if task.waiting}
             async for task, whose, due in _due(database, settings, chosen, agent):
                 counts[task.name] += len(due)
                 progress.update(bar, description=f"{task.name}: {counts[task.name]:,} due")
                 room = len(due) if is_json else max(SHOWN - sum(one["task"] == task.name for one in found), 0)
                 found += [_as_data(task, whose, one) for one in due[:room]]
     if is_json:
-        screen.emit({"settings": {task.name: _decided_by(task, settings) for task in chosen}, "due": found})
+        screen.emit({"settings": {task.name: _decided_by(task, settings) for task in chosen}, "due": found, "waiting": waiting})
         return
     if found:
         made = screen.table("task", "agent", "memory", "would be", "why")
@@ -78,8 +79,10 @@ async def look(settings: Settings, *, names: Sequence[str], agent: str | None, i
         screen.print_list(made)
     for task in chosen:
         dry = "; its settings change nothing (a dry run)" if counts[task.name] and task.is_dry(settings) else ""
-        print(f"{task.name}: {counts[task.name]:,} due{dry}, by {' '.join(map('='.join, _decided_by(task, settings).items()))}")
-    print("These are the settings of this shell. Workers go by those of their own process, by which other memories may be due.")
+        screen.say(f"{task.name}: {counts[task.name]:,} due{dry}, by {' '.join(map('='.join, _decided_by(task, settings).items()))}")
+        for sentence in waiting.get(task.name, ()):
+            screen.say(sentence, indent=2)
+    screen.say("These are the settings of this shell. Workers go by those of their own process, by which other memories may be due.")
 
 
 async def status(settings: Settings, *, is_json: bool) -> None:

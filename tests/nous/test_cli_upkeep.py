@@ -7,10 +7,10 @@ import pytest
 
 from nous import clock
 from nous.settings import Settings
-from store import facts, upkeep_runs
+from store import episodes, facts, upkeep_runs
 from store.database import Database
 from store.outbox import unpublished
-from tests.factories import a_fact
+from tests.factories import a_fact, an_episode
 from tests.nous.conftest import Nous
 from workers.upkeep import tasks
 
@@ -38,6 +38,19 @@ async def test_a_dry_run_says_of_each_memory_what_and_why_and_begins_nothing(nou
     assert told.exit_code == 0, told.output
     assert "facts: 0 due" in told.stdout
     assert (await database_runs(database)) == []
+
+
+async def test_a_dry_run_says_of_a_short_summary_that_it_is_read_first(nous: Nous, database: Database) -> None:
+    began = clock.earlier(clock.now(), timedelta(days=100))
+    old = {"agent_id": "a", "started_at": began, "ended_at": began, "detail": "User: It is about the harbour.", "settled_by": "closed"}
+    async with database.write(["a"]) as db:
+        await episodes.put(db, an_episode(**old, summary="About the harbour.", written_by="producer"))
+        await episodes.put(db, an_episode(**old, summary="It is about the harbour. " * 9, written_by="producer"))
+    told = await nous.json("upkeep", "run", "--dry-run", "--task", "episodes")
+    archived = "none of its transcript stays at hand"
+    first = "it is read first, because its summary has fewer than 50 characters (left whole where nothing more was said)"
+    assert {one["would"] for one in told["due"]} == {archived, f"{first}; the day after {archived}"}
+    assert told["waiting"] == {"episodes": []}
 
 
 @pytest.mark.parametrize("words", [(), ("--now",), ("--dry-run", "--json")])

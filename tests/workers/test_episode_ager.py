@@ -43,6 +43,7 @@ from tests.workers.conftest import Bench
 from tests.workers.episodes import AGENT, SUMMARY, WritingMind, closed
 from workers.runtime.worker import Kit
 from workers.upkeep import tasks
+from workers.upkeep.episodes import WAITS
 
 AfterDays = Callable[[float], datetime]
 
@@ -372,12 +373,27 @@ async def test_a_summary_that_nobody_makes_longer_is_told_with_sentences_of_what
         ager.life.kit = resummarizer.life.kit = replace(kit, mind=OfflineMind())
     row = await spoken(kit, summary="The harbour.", written_by="mind" if has_mind else "producer", model="scripted" if has_mind else None)
     await ager.work(aged(row, "trim"))
+    assert await planned(kit, after(31)) == []
+    assert await _waiting(kit, after(31)) == [f"1 more is of age and {WAITS['asked']}"]
     await resummarizer.work(*await _published(redis, "episode_unsettled"))
     now = await get(kit, row)
     assert (now.summary or "").startswith("The harbour. ")
     assert len(now.summary or "") > 200
+    (receipt,) = await resummarizer.receipts()
+    assert (receipt.reason or "").startswith(
+        "its summary had 12 characters, and what is to speak for an old conversation has at least 50: "
+    )
+    assert await planned(kit, after(31)) == [("trim", str(row.episode_id))], "its time comes again the day after it was read"
+    assert await _waiting(kit, after(31)) == []
     await ager.work(aged(row, "trim", at=after(31)))
     assert await ager.outcomes() == ["asked", "trimmed"]
+
+
+async def _waiting(kit: Kit, at: datetime) -> list[str]:
+    async with kit.database.overview() as db:
+        waiting = tasks()["episodes"].waiting
+        assert waiting
+        return list(await waiting(db, AGENT, at, kit.settings))
 
 
 async def test_without_a_mind_what_was_cut_out_is_all_there_will_be_and_counts_as_read(kit: Kit, ager: Bench, redis: Redis) -> None:
@@ -388,6 +404,7 @@ async def test_without_a_mind_what_was_cut_out_is_all_there_will_be_and_counts_a
     assert await ager.outcomes() == ["trimmed", "left"]
     assert await redis.xlen("episode_unsettled") == 0
     assert await planned(kit, after(31)) == []
+    assert await _waiting(kit, after(31)) == [f"1 more is of age and {WAITS['left']}"]
     assert await planned(kit, after(61)) == [("trim", str(tiny.episode_id))]
 
 

@@ -16,13 +16,13 @@ from providers.offline import OfflineMind
 from store import episodes, forgotten
 from store import passages as kept_passages
 from store.database import Write
-from store.episodes import Episode
+from store.episodes import SUMMARY_CHARACTERS, Episode
 from workers.runtime.asking import Open
 from workers.runtime.worker import Done, Ending, Kit, RetryLater, Skip
 
 from . import links, passages, question
 from .closed import Event, changed, lessons
-from .reading import Considered, Told
+from .reading import Considered, Told, is_short
 from .sources import Sourced
 
 OUTCOMES = ("summarized", "extracted", "kept", "linked")
@@ -59,7 +59,7 @@ async def settle(db: Write, event: Event, before: Episode, thought: Considered, 
     return Done(
         _OUTCOME[told.written_by],
         about=episode.episode_id,
-        reason=_reason(told),
+        reason="; ".join(filter(None, (_lengthened(event, before, told), _reason(told)))) or None,
         evidence=_evidence(thought, told) | {"decisions": {str(one): how for one, how in decisions.items()}},
         publishes=(summarized, *learned, *(await _unread(db, event, told))),
     )
@@ -136,6 +136,16 @@ async def _unread(db: Write, event: Event, told: Told) -> list[EpisodeUnsettled]
         )
         for episode in await episodes.announce_unread(db, event.agent_id, model=told.model, limit=UNREAD_AT_ONCE)
     ]
+
+
+def _lengthened(event: Event, before: Episode, told: Told) -> str | None:
+    """What was done to a summary that says too little for an episode that is to age, if that was."""
+    if not (isinstance(event, EpisodeUnsettled) and event.why == "before_ageing" and is_short(before)):
+        return None
+    was = len((before.summary or "").strip())
+    short = f"its summary had {was} characters, and what is to speak for an old conversation has at least {SUMMARY_CHARACTERS}"
+    added = "sentences of what was said stand behind it now, word for word"
+    return f"{short}: {added if told.written_by == 'extract' else 'a new one was written'}"
 
 
 def _reason(told: Told) -> str | None:

@@ -45,7 +45,8 @@ class Page:
 class Task:
     """One kind of upkeep. `agents` needs an overview; `due` gives a page, by id, behind `after`, as of `cause.occurred_at`.
 
-    `decided_by` names the settings that decide what is due and what becomes of it.
+    `waiting` says of what is old enough and still not due why that is so; it needs an overview. `decided_by` names the settings that decide
+    what is due and what becomes of it.
     """
 
     name: UpkeepTask
@@ -55,6 +56,7 @@ class Task:
     due: Callable[[Read, MaintenanceDue, Settings, int], Awaitable[Sequence[Due]]]
     decided_by: tuple[str, ...]
     is_dry: Callable[[Settings], bool] = lambda settings: False  # noqa: ARG005
+    waiting: Callable[[Read, str | None, datetime, Settings], Awaitable[Sequence[str]]] | None = None
 
     async def page(self, db: Read, cause: MaintenanceDue, settings: Settings, *, limit: int) -> Page:
         """So many of the memories of an agent that are due, behind `cause.after`."""
