@@ -8,6 +8,7 @@ fact_unsettled ▶ supersession_rechecker ┼─▶ fact_merged        the same 
                                         └─▶ fact_unsettled     how it stands to others is to be looked at again
 
 fact_restored, fact_split                                      what a person decides: these two are two facts, for ever
+fact_joined, fact_retired                                      what a person decides: these two are one, or one ended the other
 fact_pinned, fact_unpinned, fact_reinstated                    what a person decides of upkeep: let it be, or undo what was done
 """
 
@@ -106,6 +107,22 @@ class FactSplit(Event):
 
     fact_id: UUID = Field(description="The published fact_id of the wording, or the fact that had been merged.")
     apart_from: UUID = Field(description="The fact it had become part of.")
+    reason: ShortText = Field(description="Why, in the person's words.")
+
+
+class FactJoined(Event):
+    """A person decided that two facts are one: the older stays, with every wording. This outranks every model, for ever."""
+
+    fact_id: UUID = Field(description="The one fact.")
+    joined_with: UUID = Field(description="The other one, which says the same.")
+    reason: ShortText = Field(description="Why, in the person's words.")
+
+
+class FactRetired(Event):
+    """A person decided that a fact is no longer true since another one was claimed. This outranks every model, for ever."""
+
+    fact_id: UUID = Field(description="The fact that is no longer true.")
+    retired_by: UUID = Field(description="The fact that is true instead, claimed later.")
     reason: ShortText = Field(description="Why, in the person's words.")
 
 

@@ -1,6 +1,7 @@
 """What a person decides, applied: the effect, its receipt and its letters in one transaction, however often it is told.
 
     fact_restored, fact_split         relations of texts, and what follows from them (workers/standing/decisions.py)
+    fact_joined, fact_retired         the same, where the facts stood beside each other (workers/standing/mending.py)
     fact_pinned, fact_unpinned        upkeep lets a fact be, or need not any more
     fact_reinstated                   what upkeep did to a fact is undone (workers/standing/decisions.py)
     procedure_restored                the notes of a procedure are as they were (workers/memories/notes.py)
@@ -22,9 +23,11 @@ from events import (
     EpisodeRestored,
     EpisodeThawed,
     Event,
+    FactJoined,
     FactPinned,
     FactReinstated,
     FactRestored,
+    FactRetired,
     FactSplit,
     FactUnpinned,
     ProcedureRestored,
@@ -44,7 +47,7 @@ from store.receipts import OPERATOR, Receipt
 from store.vectors import Vector
 from workers.episodes import ageing
 from workers.memories import keeping, notes
-from workers.standing import decisions
+from workers.standing import decisions, mending
 from workers.standing.settling import Change
 
 STATE = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
@@ -150,6 +153,16 @@ async def _restore(db: Write, told: FactRestored, table: str, _vector: Vector | 
 async def _split(db: Write, told: FactSplit, table: str, vector: Vector | None) -> Decided:
     change, follows = await decisions.split(db, table, told, vector=vector)
     return _of_facts("split", change, told.fact_id, told.apart_from, follows)
+
+
+async def _join(db: Write, told: FactJoined, table: str, _vector: Vector | None) -> Decided:
+    change, follows = await mending.join(db, table, told)
+    return _of_facts("merged", change, told.fact_id, told.joined_with, follows)
+
+
+async def _retire(db: Write, told: FactRetired, table: str, _vector: Vector | None) -> Decided:
+    change, follows = await mending.retire(db, table, told)
+    return _of_facts("retired", change, told.fact_id, told.retired_by, follows)
 
 
 def _of_facts(outcome: str, change: Change, fact_id: UUID, other: UUID, follows: Sequence[Event]) -> Decided:
@@ -265,6 +278,8 @@ def _why_not(severity: str, censor: UUID) -> str:
 APPLIED: Mapping[type[Event], Callable[[Write, Any, str, Vector | None], Awaitable[Decided]]] = {
     FactRestored: _restore,
     FactSplit: _split,
+    FactJoined: _join,
+    FactRetired: _retire,
     FactPinned: _pin,
     FactUnpinned: _pin,
     FactReinstated: _reinstate,

@@ -817,7 +817,7 @@ FactId = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, one it was published under, the beginning of one, or as recall tells it: f-5b0f0d3e.")
 ]
 
-fact = typer.Typer(help="Restore what was retired or archived, split what was merged, pin, forget.", no_args_is_help=True)
+fact = typer.Typer(help="Merge, split, retire, restore: what two facts are to each other. Pin one, or forget it.", no_args_is_help=True)
 app.add_typer(fact, name="fact", rich_help_panel=DECIDE)
 
 
@@ -844,6 +844,38 @@ def fact_split(id_: FactId, reason: Because, agent: Agent = None, is_json: Json 
     from .place import settings
 
     asyncio.run(split(settings(), id_, reason=reason, agent=agent, is_json=is_json))
+
+
+OtherId = Annotated[str, typer.Argument(metavar="OTHER", help="The id of the other one, or the beginning of it.", show_default=False)]
+InsteadId = Annotated[
+    str, typer.Option("--for", metavar="OTHER", help="The fact that is true instead: its id, or the beginning of it.", show_default=False)
+]
+
+
+@fact.command("merge")
+def fact_merge(id_: FactId, other: OtherId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Make one fact of two that say the same.
+
+    The older stays, with every wording of both and everything that was said of them. No mind is asked about the two again. Undone by
+    nous fact split.
+    """
+    from .fact_mending import merge
+    from .place import settings
+
+    asyncio.run(merge(settings(), id_, other, reason=reason, agent=agent, is_json=is_json))
+
+
+@fact.command("retire")
+def fact_retire(id_: FactId, by: InsteadId, reason: Because, agent: Agent = None, is_json: Json = False) -> None:
+    """Say that a fact is no longer true since another one was claimed.
+
+    It stays, with the time in which it was true: until OTHER was first claimed after it. One that was claimed before ID ends nothing: then
+    say it again first. No mind is asked about the two again. Undone by nous fact restore.
+    """
+    from .fact_mending import retire
+    from .place import settings
+
+    asyncio.run(retire(settings(), id_, by=by, reason=reason, agent=agent, is_json=is_json))
 
 
 MayBecause = Annotated[str, typer.Option("--because", "--reason", help="Why, if it is to be kept.")]

@@ -52,7 +52,7 @@ class Decided:
 
 async def restore(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
     """Let a retired fact be true again, beside the one that retired it; what upkeep demoted or archived is as it was before."""
-    _hold_to_a_reason(reason)
+    hold_to_a_reason(reason)
     async with place.database(settings) as database:
         async with database.overview() as db:
             meant = await fact_meant(db, written, agent=agent)
@@ -71,7 +71,7 @@ async def restore(settings: Settings, written: str, *, reason: str, agent: str |
 
 async def split(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
     """Make a wording that became part of a fact a fact of its own."""
-    _hold_to_a_reason(reason)
+    hold_to_a_reason(reason)
     async with place.database(settings) as database:
         async with database.overview() as db:
             meant = await fact_meant(db, written, agent=agent)
@@ -88,7 +88,8 @@ async def split(settings: Settings, written: str, *, reason: str, agent: str | N
         await _tell(database, decided, is_json=is_json)
 
 
-def _hold_to_a_reason(reason: str) -> None:
+def hold_to_a_reason(reason: str) -> None:
+    """A reason that says something. Raises UserMistake."""
     if not reason.strip():
         raise UserMistake("--because does not do: it is empty, and what a person decides holds for ever, so it says why")
 
@@ -98,16 +99,17 @@ def _hold_to_a_reason(reason: str) -> None:
 
 def _retired(meant: Meant) -> Fact:
     """The fact, if another one retired it. Raises UserMistake."""
-    row, fact = meant.row, _unforgotten(meant.fact)
+    row, fact = meant.row, unforgotten(meant.fact)
     if row.merged_into:
         way = f"{place.command()} fact split {row.fact_id} --because '…' makes it a fact of its own"
         raise UserMistake(f"{row.fact_id} was not retired: it is part of {fact.fact_id}; {way}")
     if fact.superseded_by is None:
-        raise UserMistake(f"{fact.fact_id} is true now, so there is nothing to restore")
+        undo = f"if it was split off, {place.command()} fact merge {fact.fact_id} OTHER --because '…' makes one of the two again"
+        raise UserMistake(f"{fact.fact_id} is true now, so there is nothing to restore; {undo}")
     return fact
 
 
-def _unforgotten(fact: Fact) -> Fact:
+def unforgotten(fact: Fact) -> Fact:
     """The fact, unless it was forgotten. Raises UserMistake."""
     if fact.forgotten_at:
         raise UserMistake(f"{fact.fact_id} was forgotten on {screen.moment(fact.forgotten_at)} UTC, and nothing of its words is left")
@@ -124,7 +126,7 @@ class Wording:
 
 async def _wording_meant(db: Read, meant: Meant) -> UUID:
     """The id of the wording to split off: the one that was named, or else the only one there is. Raises UserMistake."""
-    fact = _unforgotten(meant.fact)
+    fact = unforgotten(meant.fact)
     if meant.row.merged_into:
         return meant.row.fact_id
     rows, said = await _wordings(db, fact)
@@ -197,7 +199,9 @@ def _sentences(decided: Decided) -> list[str]:
     fact, other = decided.fact, decided.other
     how = "beside" if decided.outcome == "restored" else "from"
     done = f"{decided.outcome} “{screen.shown(fact.wording)}” {how} “{screen.shown(other.wording)}”; no mind is asked about these two again"
-    return [done, f"  {fact.fact_id}  {_stands(decided)}", *_rechecked(decided)]
+    again = f"merge {fact.fact_id} {other.fact_id}" if how == "from" else f"retire {fact.fact_id} --for {other.fact_id}"
+    undo = f"  undone by: {place.command()} fact {again} --because '…'"
+    return [done, f"  {fact.fact_id}  {_stands(decided)}", *_rechecked(decided), undo]
 
 
 def _stands(decided: Decided) -> str:

@@ -155,6 +155,8 @@ def test_a_stream_is_named_after_its_event() -> None:
         "censor_escalated": "CensorEscalated",
         "fact_restored": "FactRestored",
         "fact_split": "FactSplit",
+        "fact_joined": "FactJoined",
+        "fact_retired": "FactRetired",
         "procedure_restored": "ProcedureRestored",
         "fact_pinned": "FactPinned",
         "fact_unpinned": "FactUnpinned",

@@ -561,6 +561,26 @@ async def test_a_retired_fact_is_restored_beside_what_retired_it(api: Api, kit: 
         await api.post(f"/v1/facts/{fact}/restore", {"reason": "it is true"}, 409)
 
 
+async def test_a_fact_is_retired_for_one_that_was_claimed_later_and_restored(api: Api, kit: Kit, redis: Redis) -> None:
+    hands = Hands(replace(kit, mind=ScriptedMind()), redis)
+    told = []
+    for at, content in (("2026-03-01T09:00Z", "Maria lives in Oslo"), ("2026-03-02T09:00Z", "Maria lives in Bergen")):
+        data = {"content": content, "subject": "Maria", "provenance": "user_stated", "occurred_at": at}
+        told.append(await api.post("/v1/events", {"events": [{"event": "fact_learned", "data": data}]}, 202))
+        await hands.settle(STREAMS)
+    old, now = (one["events"][0]["made"]["fact_id"] for one in told)
+    refused = await api.post(f"/v1/facts/{now}/retire", {"for": old, "because": "she moved"}, 409)
+    assert "say it again" in refused["detail"]
+    for body in ({"because": "she moved"}, {"for": now}, {"for": "nothing", "because": "x"}):
+        await api.post(f"/v1/facts/{old}/retire", body, 422)
+    await api.post(f"/v1/facts/{old}/retire", {"for": str(an_id()), "because": "x"}, 404)
+    retired = await api.post(f"/v1/facts/{old}/retire", {"for": f"f-{now[:8]}", "because": "she moved"})
+    assert (retired["fact_id"], retired["retired_by"], retired["valid_to"]) == (old, now, "2026-03-02T09:00:00Z")
+    assert [one["reason"] for one in await published(redis, "fact_retired")] == ["she moved"]
+    await api.post(f"/v1/facts/{old}/retire", {"retired_by": now, "reason": "she moved"}, 409)
+    assert (await api.post(f"/v1/facts/{old}/restore", {"because": "she has two homes"}))["is_active"]
+
+
 @pytest.mark.parametrize("is_heard", [False, True])
 async def test_a_fact_whose_rows_contradict_each_other_is_not_restored_and_says_so(
     api: Api, database: Database, redis: Redis, *, is_heard: bool

@@ -63,6 +63,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/events": {"events": [{"event": "fact_learned", "data": {"content": "Maria likes tea"}}]},
     "/v1/recall": {"question": f"{SECRET}?"},
     "/v1/facts/{fact_id}/restore": {"reason": "because"},
+    "/v1/facts/{fact_id}/retire": {"reason": "because", "for": "f-5b0f0d3e"},
     "/v1/facts/{fact_id}/forget": {"reason": "because"},
 }
 EMPTY_HANDED = {"/v1/sessions/{session_id}/turns", "/v1/events", "/v1/recall"}

@@ -11,7 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 import workers
-from events import CensorAdded, CensorRelaxed, EpisodeRestored, FactRestored, FactSplit, encode
+from events import CensorAdded, CensorRelaxed, EpisodeRestored, FactJoined, FactRestored, FactRetired, FactSplit, encode
 from nous import clock
 from nous.replaying import difference
 from nous.replaying.tally import Tally
@@ -103,6 +103,27 @@ async def test_what_a_person_decided_of_facts_is_decided_again(living, kit, data
     again = await replaying(embedder=embedder)
     held = await alike(database_url, again)
     assert {row["outcome"] for row in held["bus.receipts"] if row["worker"] == receipts.OPERATOR} == {"restored", "split"}
+    assert whole(again.tally)
+
+
+async def test_what_a_person_merged_and_retired_is_so_again_and_so_is_what_they_took_back(
+    living, kit, database_url, mind, replaying: Replaying
+):
+    mind.says(HOME, "compatible", AWAY)
+    told = (HOME, AWAY, "Maria runs.", "Maria is a runner.", "Maria swims.", "Maria is a swimmer.")
+    for number, content in enumerate(told):
+        await living.live(learned(content, number))
+    ids = {content: row.fact_id for content, row in (await facts_of(kit)).items()}
+    await living.decide(decided(FactRetired, fact_id=ids[HOME], retired_by=ids[AWAY]))
+    await living.decide(decided(FactJoined, fact_id=ids["Maria is a runner."], joined_with=ids["Maria runs."]))
+    await living.decide(decided(FactJoined, fact_id=ids["Maria swims."], joined_with=ids["Maria is a swimmer."]))
+    await living.decide(decided(FactSplit, fact_id=ids["Maria is a swimmer."], apart_from=ids["Maria swims."]))
+    rows = await facts_of(kit)
+    assert (rows[HOME].superseded_by, rows["Maria is a runner."].merged_into) == (ids[AWAY], ids["Maria runs."])
+    assert rows["Maria is a swimmer."].active
+    again = await replaying()
+    held = await alike(database_url, again)
+    assert {row["outcome"] for row in held["bus.receipts"] if row["worker"] == receipts.OPERATOR} == {"retired", "merged", "split"}
     assert whole(again.tally)
 
 

@@ -3,6 +3,8 @@
     restore  a fact that was retired is true beside the one that had retired it
     split    a wording that had become part of another fact is a fact of its own
 
+The opposite of each is mending.py's: that one ended the other, or that they are one.
+
 Of one fact they decide what upkeep may do to it: pin, so that it is let be, and reinstate, so that what was done is undone.
 
 Restoring and splitting relate texts, not rows, so no later mention of the same words undoes it. What is freed is looked at again:
@@ -14,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from events import Event, FactPinned, FactReinstated, FactRestored, FactSplit, FactUnpinned, FactUnsettled
+from events import Event, FactJoined, FactPinned, FactReinstated, FactRestored, FactRetired, FactSplit, FactUnpinned, FactUnsettled
 from nous.errors import UserMistake
 from nous.text import content_hash
 from store import facts, mentions, relations, vectors
@@ -22,46 +24,52 @@ from store.database import Read, Write
 from store.facts import Fact
 from store.keys import text_key
 from store.mentions import Mention
-from store.relations import Relation
+from store.relations import MERGING, Kind, Relation
 from store.vectors import Vector
 from workers.memories import keeping
 
 from . import settling
 from .settling import Change
 
+Deciding = FactRestored | FactSplit | FactJoined | FactRetired
+"""What a person decides of two facts."""
+
 
 async def restore(db: Write, table: str, told: FactRestored) -> tuple[Change, tuple[Event, ...]]:
     """Let a retired fact be true again beside the one that retired it. Raises UserMistake when it is not retired by that one."""
-    fact, beside = await _row(db, told.agent_id, told.fact_id), await _row(db, told.agent_id, told.beside)
+    fact, beside = await row_of(db, told.agent_id, told.fact_id), await row_of(db, told.agent_id, told.beside)
     if fact.superseded_by != beside.fact_id:
         raise UserMistake(_not_retired(fact))
     if fact.text_key == beside.text_key:
         raise UserMistake(f"{fact.fact_id} and {beside.fact_id} are the same words, and one fact cannot be two")
-    await relations.put(db, [_decided(told, fact.text_key, beside.text_key)])
-    change = await _settled(db, table, told, {fact.text_key, beside.text_key})
-    return change, _freed(told, {fact.fact_id, *change.revived})
+    await relations.put(db, [decided(told, fact.text_key, beside.text_key)])
+    change = await settled(db, table, told, {fact.text_key, beside.text_key})
+    return change, freed(told, {fact.fact_id, *change.revived})
 
 
 async def split(db: Write, table: str, told: FactSplit, *, vector: Vector | None) -> tuple[Change, tuple[Event, ...]]:
-    """Make a wording a fact of its own. `vector` is the wording's, needed where it was confirmed and never had a row.
+    """Make a wording a fact of its own; with it goes what it had been one with before a person joined it to the other.
 
+    `vector` is the wording's, needed where it was confirmed and never had a row.
     Raises UserMistake when it is not part of that fact, or is the same words.
     """
-    apart = await _row(db, told.agent_id, told.apart_from)
+    apart = await row_of(db, told.agent_id, told.apart_from)
     row = (await facts.by_key(db, {(told.agent_id, told.fact_id)})).get((told.agent_id, told.fact_id))
     if row is None or row.merged_into != apart.fact_id:
         row = await _made(db, table, told, apart, vector)
     if row.text_key == apart.text_key:
         raise UserMistake(_same_words(row.wording, apart))
-    others = {key for key in await _texts(db, apart) if key != row.text_key}
-    await relations.put(db, [_decided(told, row.text_key, other) for other in sorted(others)])
-    change = await _settled(db, table, told, {row.text_key, *others})
-    return change, _freed(told, {row.fact_id, apart.fact_id, *change.revived})
+    texts = await _texts(db, apart)
+    side = await _side(db, row, texts)
+    others = texts - side
+    await relations.put(db, [decided(told, one, other) for one in sorted(side) for other in sorted(others)])
+    change = await settled(db, table, told, {row.text_key, *others})
+    return change, freed(told, {row.fact_id, apart.fact_id, *change.revived})
 
 
 async def pin(db: Write, told: FactPinned | FactUnpinned, *, is_pinned: bool) -> list[dict[str, Any]]:
     """Let upkeep leave a fact alone, or no longer; gives what changed of it, and of what is part of it. Raises UserMistake."""
-    fact = await _row(db, told.agent_id, told.fact_id)
+    fact = await row_of(db, told.agent_id, told.fact_id)
     if fact.merged_into or (is_pinned and not fact.active):
         raise UserMistake(_not_pinnable(fact))
     parts = (await facts.by_key(db, [row for row, _ in await facts.parts(db, [fact.key])])).values()
@@ -77,7 +85,7 @@ async def pin(db: Write, told: FactPinned | FactUnpinned, *, is_pinned: bool) ->
 
 async def reinstate(db: Write, told: FactReinstated) -> tuple[Fact, Fact, tuple[Event, ...]]:
     """Undo what upkeep did to a fact; gives it before and after. What was archived is looked at again. Raises UserMistake."""
-    before = await _row(db, told.agent_id, told.fact_id)
+    before = await row_of(db, told.agent_id, told.fact_id)
     if before.demoted_at is None and before.archived_at is None:
         raise UserMistake(f"{before.fact_id} is neither demoted nor archived, so there is nothing to undo")
     same = await facts.by_text(db, told.agent_id, [before.text_key])
@@ -85,7 +93,7 @@ async def reinstate(db: Write, told: FactReinstated) -> tuple[Fact, Fact, tuple[
         raise UserMistake(f"{twin.fact_id} says the same, word for word, and is active; one fact cannot be two")
     after = before.at_hand(since=told.occurred_at).recorded(told.occurred_at, by=told.event_id)
     await facts.keep(db, [after])
-    return before, after, _freed(told, [before.fact_id]) if before.archived_at else ()
+    return before, after, freed(told, [before.fact_id]) if before.archived_at else ()
 
 
 async def wording(db: Read, agent: str, fact: Fact, mention: UUID) -> Mention | None:
@@ -150,7 +158,8 @@ def _as_fact(same: Sequence[Mention], told: FactSplit) -> Fact:
     )
 
 
-async def _row(db: Read, agent: str, fact_id: UUID) -> Fact:
+async def row_of(db: Read, agent: str, fact_id: UUID) -> Fact:
+    """The row of this id. Raises UserMistake when there is none."""
     row = (await facts.by_key(db, {(agent, fact_id)})).get((agent, fact_id))
     if row is None:
         raise UserMistake(f"agent {agent!r} has no fact {fact_id}; nous facts --all --agent {agent} shows what there is")
@@ -164,7 +173,20 @@ async def _texts(db: Read, fact: Fact) -> set[bytes]:
     return {row.text_key for row in rows if fact.fact_id in (row.fact_id, row.merged_into)}
 
 
-async def _settled(db: Write, table: str, told: Event, texts: Iterable[bytes]) -> Change:
+async def _side(db: Read, row: Fact, texts: set[bytes]) -> set[bytes]:
+    """What is split off together: the text, with what it was one with before a person joined it to the others, if one did."""
+    known = [one for one in await relations.among(db, row.agent_id, texts) if one.relation in MERGING]
+    joined = [one for one in known if one.decided_by == "person" and row.text_key in (one.low_key, one.high_key)]
+    last = max(joined, key=lambda one: (one.recorded_at, one.event_id), default=None)
+    before = [{one.low_key, one.high_key} for one in known if last and one.event_id != last.event_id]
+    side = {row.text_key}
+    while more := {key for pair in before if pair & side for key in pair} - side:
+        side |= more
+    return side if side < texts else {row.text_key}
+
+
+async def settled(db: Write, table: str, told: Event, texts: Iterable[bytes]) -> Change:
+    """What follows for these texts, written. Raises UserMistake when a claim they rest on is not kept."""
     change = await settling.find(db, told.agent_id, set(texts))
     if unclaimed := change.before.keys() - change.after.keys():
         raise UserMistake(_unclaimed(unclaimed))
@@ -172,12 +194,13 @@ async def _settled(db: Write, table: str, told: Event, texts: Iterable[bytes]) -
     return change
 
 
-def _decided(told: FactRestored | FactSplit, one: bytes, other: bytes) -> Relation:
+def decided(told: Deciding, one: bytes, other: bytes, kind: Kind = "compatible") -> Relation:
+    """How a person says that two texts stand; without a `kind`, that both are true."""
     agent, low, high = relations.pair(told.agent_id, one, other)
-    return Relation(agent, low, high, "compatible", None, "person", None, None, told.reason, told.event_id, told.occurred_at)
+    return Relation(agent, low, high, kind, None, "person", None, None, told.reason, told.event_id, told.occurred_at)
 
 
-def _freed(told: Event, fact_ids: Iterable[UUID]) -> tuple[Event, ...]:
+def freed(told: Event, fact_ids: Iterable[UUID]) -> tuple[Event, ...]:
     """Each is looked at again: what was decided, and what hung on it."""
     return tuple(FactUnsettled.following(told, of=str(one), fact_id=one, why="freed") for one in sorted(fact_ids))
 

@@ -12,6 +12,8 @@ from uuid import UUID
 from store import facts, mentions, relations, vectors
 from store.database import Read, Write
 from store.facts import Fact
+from store.mentions import Said
+from store.relations import Relation
 
 from . import slots
 
@@ -55,12 +57,23 @@ class Change:
 
 async def find(db: Read, agent: str, texts: Collection[bytes]) -> Change:
     """What has to change so that these texts, and all they merge or conflict with, stand as their claims and relations say."""
-    reached = await relations.reachable(db, agent, texts)
-    rows = {fact.fact_id: fact for fact in await facts.by_text(db, agent, reached)}
-    said = await mentions.said(db, agent, rows)
-    settled = slots.settle(rows.values(), said, await relations.among(db, agent, reached))
+    rows, said, related = await _all_concerned(db, agent, texts)
+    settled = slots.settle(rows.values(), said, related)
     after = {fact_id: _still_forgotten(fact, rows) for fact_id, fact in settled.facts.items()}
     return Change(agent, before=rows, after=after, copies=settled.copies, moved=settled.moved)
+
+
+async def alike(db: Read, agent: str, texts: Collection[bytes]) -> list[set[bytes]]:
+    """For each of these texts it and all that say the same, as their relations are now."""
+    numbers = slots.numbered(*await _all_concerned(db, agent, texts))
+    return [{key for key, number in numbers.items() if number == numbers.get(one)} | {one} for one in texts]
+
+
+async def _all_concerned(db: Read, agent: str, texts: Collection[bytes]) -> tuple[dict[UUID, Fact], list[Said], list[Relation]]:
+    """The rows, the claims and the relations of these texts and of all they merge or conflict with."""
+    reached = await relations.reachable(db, agent, texts)
+    rows = {fact.fact_id: fact for fact in await facts.by_text(db, agent, reached)}
+    return rows, await mentions.said(db, agent, rows), await relations.among(db, agent, reached)
 
 
 def _still_forgotten(fact: Fact, before: Mapping[UUID, Fact]) -> Fact:

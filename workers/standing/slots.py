@@ -53,6 +53,11 @@ def settle(facts: Iterable[Fact], said: Iterable[Said], relations: Iterable[Rela
     return Settled(settled, homes.copies, homes.moved)
 
 
+def numbered(facts: Mapping[UUID, Fact], said: Iterable[Said], relations: Iterable[Relation]) -> dict[bytes, int]:
+    """The texts of these facts, each with the number of its class: those of one number say one thing."""
+    return Slot(dict(facts), sorted(said, key=moment), list(relations)).classes
+
+
 def moment(claim: Said) -> Moment:
     """When and by which event it was claimed."""
     return claim.at, claim.event_id
