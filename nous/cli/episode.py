@@ -1,7 +1,7 @@
 """`nous episodes` and `nous episode show | restore | thaw`: conversations worth remembering, those put aside, and those that have aged."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from rich.console import Console
 from rich.text import Text
@@ -16,12 +16,11 @@ from store.database import Database
 from store.episodes import Episode
 from store.sessions import Turn
 
-from . import decision, listing, moments, place, screen, session
+from . import decision, listing, moments, place, put_away, screen, session
 from .listing import Listing
 
 COLUMNS = ("episode_id", "agent_id", "began", "state", "transcript", "episode")
 OPTIONS = {"agent_id": "--agent", "reason": "--because", "until": "--until"}
-AGED = {"trimmed": "trimmed: of what was said the first and last parts are at hand", "archived": "archived: what was said is not at hand"}
 
 
 async def list_episodes(settings: Settings, *, agent: str | None, with_inactive: bool, limit: int | None, is_json: bool) -> None:
@@ -43,9 +42,10 @@ async def show(settings: Settings, written: str, *, agent: str | None, is_json: 
     async with place.database(settings) as database:
         known = await the_one(database, written, agent)
         turns: Sequence[Turn] = ()
-        if known.session_key:
-            async with database.read([known.agent_id]) as db:
+        async with database.read([known.agent_id]) as db:
+            if known.session_key:
                 turns = await sessions.turns(db, known.agent_id, known.session_key)
+            away = await put_away.told(db, known)
     if is_json:
         screen.emit({"episode": known.as_data(), "turns": [session.turn_as_data(one) for one in turns]})
         return
@@ -55,10 +55,8 @@ async def show(settings: Settings, written: str, *, agent: str | None, is_json: 
     session.print_turns(console, turns)
     for line in (known.detail or "").splitlines():
         console.print(screen.said(line))
-    if known.aged:
-        way = f"all of it, as long as it is kept: {place.command()} episode thaw {known.episode_id} --because '…'"
-        rest = f"the rest was let go of {screen.moment(known.let_go_at)}" if known.let_go_at else way
-        console.print(screen.said(f"{AGED[known.aged]}; {rest}", "yellow"))
+    if away:
+        console.print(screen.said(away, "yellow"))
 
 
 async def restore(settings: Settings, written: str, *, reason: str, agent: str | None, is_json: bool) -> None:
@@ -100,6 +98,18 @@ async def thaw(settings: Settings, written: str, *, reason: str, until: str | No
         f"episode {known.episode_id} of {whose}: all that was said is at hand, {screen.plural(size['characters'], 'character')};"
         f" it does not age before {screen.moment(end)}"
     )
+    screen.say(_put_back(decided.evidence["before"], known, end, now), indent=2)
+
+
+def _put_back(before: object, known: Episode, end: datetime, now: datetime) -> str:
+    """How the end of its time is as it was before."""
+    assert isinstance(before, dict)  # noqa: S101 - it is what a thaw gives
+    again = f"{place.command()} episode thaw {known.episode_id} --because '…' --until"
+    until = known.whole_until
+    if until is not None and until > now and until != end:
+        return f"before, it was to stay whole until {screen.moment(until)}; to put that back: {again} {until.isoformat()}"
+    was = f"before, it was {before['aged']}" if before["aged"] else "before, nobody had said until when"
+    return f"{was}; it ages by itself once that is over, and sooner by: {again} with a sooner moment"
 
 
 async def the_one(database: Database, written: str, agent: str | None) -> Episode:

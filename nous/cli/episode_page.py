@@ -8,6 +8,7 @@ from rich.text import Text
 
 from nous.stories.episode import Story
 from store.decisions import Decision
+from store.passages import Passage
 
 from . import episode, screen, telling
 
@@ -16,11 +17,21 @@ DROPPED_SHOWN = 5
 
 def print_story(console: Console, story: Story) -> None:
     """Print it."""
+    if story.passage:
+        _print_passage(console, story.passage)
     episode.print_episode(console, story.episode)
     telling.print_moments(console, story.moments)
     _print_dropped(console, story)
     _print_learned(console, story)
     _print_decisions(console, story)
+
+
+def _print_passage(console: Console, passage: Passage) -> None:
+    """Its own words, before the story of the conversation they stand in."""
+    console.print(Text(f"Passage {passage.place + 1}, of {screen.moment(passage.said_at)}, word for word:", style="bold"))
+    for line in passage.content.splitlines():
+        console.print(Padding(screen.said(line), (0, 0, 0, 4), expand=False))
+    console.print(Text("\nIt stands in this conversation:", style="bold"))
 
 
 def _print_learned(console: Console, story: Story) -> None:

@@ -16,7 +16,7 @@ from store import episodes, sessions
 from store.episodes import Episode
 from store.sessions import Session, Turn
 
-from . import decision, listing, place, remembering, screen
+from . import decision, listing, place, put_away, remembering, screen
 from .listing import Listing
 
 COLUMNS = ("session", "agent", "turns", "tools", "last", "state", "episode")
@@ -83,6 +83,7 @@ async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool
             raise UserMistake(f"agent {agent!r} has no session {session_id!r}; {place.command()} session list shows them")
         turns = await sessions.turns(db, agent, session.session_key)
         episode = await episodes.get(db, agent, session.episode_id) if session.episode_id else None
+        away = await put_away.told(db, episode) if episode else None
     if is_json:
         told = [turn_as_data(one) for one in turns]
         screen.emit({"session": as_data(session), "episode": episode and episode.as_data(), "turns": told})
@@ -97,6 +98,8 @@ async def show(settings: Settings, session_id: str, *, agent: str, is_json: bool
         console.print(screen.said(_its_episode(session), "dim"))
     console.print()
     print_turns(console, turns)
+    if away:
+        console.print(screen.said(away, "yellow"))
 
 
 def _print_episode(console: Console, episode: Episode) -> None:

@@ -5,7 +5,7 @@ turns ──▶ opened ──▶ closed, or put aside ──▶ asked and answer
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from uuid import UUID
 
 from events import EpisodeClosed, FactLearned, derived
@@ -57,7 +57,10 @@ class Learned:
 
 @dataclass(frozen=True)
 class Story:
-    """An episode and what happened to it. `dropped` are facts a mind gave that were not taken, `linked` the decisions that belong to it."""
+    """An episode and what happened to it. `dropped` are facts a mind gave that were not taken, `linked` the decisions that belong to it.
+
+    `passage` is the place of it that was asked about, if one was.
+    """
 
     episode: Episode
     session: Session | None
@@ -67,6 +70,7 @@ class Story:
     dropped: Sequence[Mapping[str, object]]
     linked: Sequence[tuple[Decision | UUID, How]]
     moments: Sequence[Moment]
+    passage: Passage | None = None
 
     def as_data(self) -> dict[str, object]:
         """For JSON."""
@@ -83,14 +87,19 @@ class Story:
             "dropped": list(self.dropped),
             "decisions": [_link_as_data(one, how) for one, how in self.linked],
             "story": [one.as_data() for one in self.moments],
+            **({"passage": self._passage_as_data(self.passage)} if self.passage else {}),
         }
+
+    @staticmethod
+    def _passage_as_data(one: Passage) -> dict[str, object]:
+        return {"passage_id": one.passage_id, "place": one.place, "said_at": one.said_at, "content": one.content}
 
 
 async def told_of_passage(db: Read, passage: Passage) -> Story:
-    """The story of the episode a passage is of: it has none of its own; needs an overview."""
+    """The story of the episode a passage is of, beside its own words: it has none of its own; needs an overview."""
     found = await episodes.get(db, passage.agent_id, passage.episode_id)
     assert found is not None  # noqa: S101 - a passage refers to its episode
-    return await told(db, found)
+    return replace(await told(db, found), passage=passage)
 
 
 async def told(db: Read, episode: Episode) -> Story:

@@ -10,7 +10,7 @@ from nous import clock
 from nous.errors import UserMistake
 from recall import sessions
 from recall.tools import Tools
-from store import episodes, transcripts
+from store import episodes, passages, transcripts
 from store.database import Database
 from store.episodes import Episode
 from tests.nous.conftest import Nous
@@ -64,10 +64,12 @@ async def test_an_episode_says_what_of_it_is_at_hand_and_how_it_is_had_whole(nou
     row = await aged(living, days=31)
     shown = " ".join((await nous("episode", "show", str(row.episode_id)[:8])).stdout.split())
     assert "characters are put away …]" in shown
-    assert "trimmed: of what was said the first and last parts are at hand; all of it, as long as it is kept: nous episode thaw" in shown
+    away = f"all of it is put away: found by recall in its own words, and had whole by: nous episode thaw {row.episode_id} --because"
+    assert f"trimmed: of what was said the first and last parts are at hand; {away}" in shown
     await upkeep(living, "episodes", days=91)
     shown = " ".join((await nous("episode", "show", str(row.episode_id)[:8])).stdout.split())
-    assert "archived: what was said is not at hand" in shown
+    assert f"archived: of what was said nothing is at hand; {away}" in shown
+    assert away in " ".join((await nous("session", "show", "chat", "--agent", A)).stdout.split())
     thawed = await nous("episode", "thaw", str(row.episode_id)[:8], *BECAUSE)
     assert thawed.exit_code == 0, thawed.output
     assert thawed.stdout.startswith(f"episode {row.episode_id} of {A}: all that was said is at hand, ")
@@ -80,6 +82,22 @@ async def test_an_episode_says_what_of_it_is_at_hand_and_how_it_is_had_whole(nou
     for until, code in (("2999-01-01", 0), ("2020-01-01", 2), ("soon", 2)):
         assert (await nous("episode", "thaw", str(row.episode_id), *BECAUSE, "--until", until)).exit_code == code, until
     assert str((await the_one(living)).whole_until).startswith("2999-01-01")
+    shorter = await nous("episode", "thaw", str(row.episode_id), *BECAUSE, "--until", "2998-01-01")
+    undo = f"nous episode thaw {row.episode_id} --because '…' --until 2999-01-01T00:00:00+00:00"
+    assert f"before, it was to stay whole until 2999-01-01 00:00; to put that back: {undo}" in shorter.stdout
+
+
+async def test_a_passage_is_told_in_its_own_words_beside_the_story_of_its_conversation(nous: Nous, living: Living) -> None:
+    row = await aged(living, days=91)
+    async with living.kit.database.read([A]) as db:
+        passage = next(one for one in await passages.of_episode(db, A, row.episode_id) if OSLO in one.content)
+    shown = (await nous("explain", f"t-{str(passage.passage_id)[:8]}")).stdout
+    assert shown.startswith(f"Passage {passage.place + 1}, of ")
+    assert OSLO in shown[: shown.index("It stands in this conversation:")]
+    assert str(row.episode_id) in shown
+    told = await nous.json("explain", "passage", str(passage.passage_id))
+    assert told["passage"]["content"] == passage.content
+    assert "passage" not in await nous.json("explain", "episode", str(row.episode_id))
 
 
 async def test_every_list_says_how_much_there_is_of_what_was_said(nous: Nous, living: Living) -> None:
