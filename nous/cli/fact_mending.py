@@ -65,6 +65,7 @@ async def retire(settings: Settings, written: str, *, by: str, reason: str, agen
         lines = [
             f"retired “{screen.shown(fact.wording)}” for “{screen.shown(instead.wording)}”; no mind is asked about these two again",
             f"  {fact.fact_id}  was true from {screen.moment(fact.valid_from)} to {screen.moment(fact.valid_to)} UTC",
+            *_not_at_hand(instead),
         ]
         await _tell(database, decided, lines, undo=f"restore {fact.fact_id}", is_json=is_json)
 
@@ -111,6 +112,16 @@ async def _decide(settings: Settings, database: Database, told: Event, one: Fact
         other = (await facts.by_key(db, [beside]))[beside]
     await decision.send(settings, database, done.letters)
     return Decided(told, done.outcome, fact, other)
+
+
+def _not_at_hand(instead: Fact) -> list[str]:
+    """What is true instead is not told either: it ended too, or upkeep archived it."""
+    if instead.archived_at:
+        again = f"{place.command()} fact restore {instead.fact_id} --because '…'"
+        return [f"  {instead.fact_id}  is archived, so neither is told; {again} has it at hand again"]
+    if instead.valid_to:
+        return [f"  {instead.fact_id}  was true until {screen.moment(instead.valid_to)} UTC, when {instead.superseded_by} retired it"]
+    return []
 
 
 async def _tell(database: Database, decided: Decided, lines: Sequence[str], *, undo: str, is_json: bool) -> None:

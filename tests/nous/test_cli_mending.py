@@ -72,6 +72,19 @@ async def test_a_fact_is_retired_for_another_and_restored_again(nous: Nous, data
 
 
 @pytest.mark.usefixtures("working")
+async def test_where_what_is_true_instead_is_not_told_either_the_command_says_so(nous: Nous, database: Database) -> None:
+    oslo, bergen, again = await learned(nous, OSLO, 1), await learned(nous, BERGEN, 3), await learned(nous, AGAIN, 5)
+    assert (await nous("fact", "retire", bergen, "--for", again, "--because", "she is back")).exit_code == 0
+    result = await nous("fact", "retire", oslo, "--for", bergen, "--because", "she moved")
+    assert f"  {bergen}  was true until 2026-03-05 00:00 UTC, when {again} retired it" in result.stdout.splitlines()
+    assert (await nous("fact", "restore", oslo, "--because", "she kept both")).exit_code == 0
+    async with database.write(["a"]) as db:
+        await run(db, f"UPDATE heart.facts SET active = false, archived_at = recorded_at WHERE fact_id = '{again}'")
+    result = await nous("fact", "retire", oslo, "--for", again, "--because", "x")
+    assert f"  {again}  is archived, so neither is told; nous fact restore {again} --because '…' has it at hand again" in result.stdout
+
+
+@pytest.mark.usefixtures("working")
 async def test_what_was_decided_is_part_of_the_stories_of_both_facts(nous: Nous) -> None:
     oslo, again, bergen = await learned(nous, OSLO, 1), await learned(nous, AGAIN, 2), await learned(nous, BERGEN, 3)
     result = await nous("fact", "merge", oslo, again, "--because", "one home")

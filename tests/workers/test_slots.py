@@ -7,6 +7,8 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from store.facts import Fact
 from store.mentions import Said
@@ -158,6 +160,34 @@ def test_every_order_of_five_claims_ends_in_the_same_state() -> None:
     expected = _brought(CLAIMS)
     assert expected == ["A 1-2 by B@2 x1", "A 3-4 by C@4 x1", "A' 5-now x1", "B 2-3 by A@3 x1", "C 4-5 by A'@5 x1"]
     assert all(_brought(order) == expected for order in itertools.permutations(CLAIMS))
+
+
+KINDS: tuple[Kind, ...] = ("same", "updates", "contradicts", "compatible")
+PAIRS = list(itertools.combinations("ABCD", 2))
+DECIDED = st.lists(
+    st.tuples(st.sampled_from(PAIRS), st.sampled_from(KINDS), st.sampled_from(("mind", "person"))), unique_by=lambda one: one[0]
+)
+CLAIMED = st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from(("user_stated", "assistant_derived"))), max_size=5)
+
+
+@given(decided=DECIDED, more=CLAIMED)
+def test_whatever_people_and_minds_decide_nothing_is_ended_by_what_was_claimed_before_it(
+    decided: list[tuple[tuple[str, str], Kind, str]], more: list[tuple[str, str]]
+) -> None:
+    story = Story()
+    for hour, (text, by) in enumerate([*((text, "user_stated") for text in "ABCD"), *more]):
+        story.claim(text, hour, by=by)
+    for (one, other), kind, who in decided:
+        story.relate(one, kind, other, by=who)
+    rows = story.settled().facts
+    for fact in rows.values():
+        if fact.superseded_by:
+            later = rows[fact.superseded_by]
+            assert fact.claimed_at < later.claimed_at
+            assert fact.claimed_at < (fact.valid_to or NOON)
+            assert later.merged_into is None
+        if fact.merged_into:
+            assert rows[fact.merged_into].merged_into is None
 
 
 def test_settling_again_changes_nothing() -> None:
