@@ -125,6 +125,14 @@ async def test_what_a_person_merged_and_retired_is_so_again_and_so_is_what_they_
     held = await alike(database_url, again)
     assert {row["outcome"] for row in held["bus.receipts"] if row["worker"] == receipts.OPERATOR} == {"retired", "merged", "split"}
     assert whole(again.tally)
+    by_time = await replaying(order="occurred")
+    assert by_time.tally.failed == []
+    async with by_time.database.read([A]) as db:
+        found = {one.fact_id: one for one in await facts.listed(db, agent=A, inactive=True, limit=None)}
+    names = ("active", "superseded_by", "merged_into", "valid_from", "valid_to")
+    assert [[getattr(found[one.fact_id], name) for name in names] for one in rows.values()] == [
+        [getattr(one, name) for name in names] for one in rows.values()
+    ]
 
 
 async def test_censors_that_people_added_and_relaxed_are_as_they_were(living, database_url, replaying: Replaying):
