@@ -45,7 +45,7 @@ async def age(db: Write, event: EpisodeAged, kit: Kit) -> Ending:
         return await _first(episode, event, lacks, said, kit)
     becomes = BECOMES[event.stage]
     evidence = await ageing.shorten(db, episode, said, becomes, there=there, settings=kit.settings, by=event)
-    return Done(becomes, about=episode.episode_id, reason=_reason(episode, event), evidence={"model": _model(kit), **evidence})
+    return Done(becomes, about=episode.episode_id, reason=_reason(episode, event, kit), evidence={"model": _model(kit), **evidence})
 
 
 async def _why_not(db: Write, episode: Episode, event: EpisodeAged, kit: Kit) -> str | None:
@@ -94,8 +94,9 @@ async def _is_voiced(said: Transcript) -> bool:
     return Said(await aside(said.characters, transcript.of, said)).is_voiced
 
 
-def _reason(episode: Episode, event: EpisodeAged) -> str:
-    return f"it began {(event.occurred_at - episode.started_at).days} days before"
+def _reason(episode: Episode, event: EpisodeAged, kit: Kit) -> str:
+    kept = "only its first and last parts stay" if event.stage == "trim" else "nothing of it stays"
+    return f"it began {(event.occurred_at - episode.started_at).days} days before, and after {_days(event, kit)} {kept} at hand"
 
 
 def _model(kit: Kit) -> str:

@@ -36,7 +36,7 @@ async def tidy(db: Write, event: FactUnused, kit: Kit) -> Ending:
     after = _archived(before, event) if archive else _demoted(before, event, ruled)
     await facts.keep(db, [after.recorded(clock.now(), by=event.event_id)])
     change = keeping.changed(before, after)
-    return Done("archived" if archive else "demoted", about=event.fact_id, reason=_why(before, ruled), evidence={"changed": [change]})
+    return Done("archived" if archive else "demoted", about=event.fact_id, reason=ruled.why(before), evidence={"changed": [change]})
 
 
 def _demoted(fact: Fact, event: FactUnused, ruled: Rules) -> Fact:
@@ -45,11 +45,6 @@ def _demoted(fact: Fact, event: FactUnused, ruled: Rules) -> Fact:
 
 def _archived(fact: Fact, event: FactUnused) -> Fact:
     return replace(fact, active=False, archived_at=event.occurred_at)
-
-
-def _why(fact: Fact, ruled: Rules) -> str:
-    since = fact.demoted_at or ruled.unheard_since(fact)
-    return f"not {'heard or found' if fact.demoted_at else 'heard'} since {since:%Y-%m-%d}, and never found for a question"
 
 
 worker = Worker(on=FactUnused, write=each(tidy), outcomes=OUTCOMES)

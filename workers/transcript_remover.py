@@ -35,7 +35,7 @@ async def let_go(db: Write, event: TranscriptExpired, kit: Kit) -> Ending:
     return Done(
         "let_go",
         about=event.episode_id,
-        reason=f"it was put away {(event.occurred_at - kept.put_away_at).days} days before",
+        reason=f"it was put away {(event.occurred_at - kept.put_away_at).days} days before, and is kept for {days}",
         evidence={"let_go": {"characters": kept.characters, "compressed": kept.packed_bytes}, **less},
     )
 

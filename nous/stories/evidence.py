@@ -153,16 +153,20 @@ def _kept_up(now: Mapping[str, Any], was: Mapping[str, Any]) -> list[str]:
     """What upkeep did to a fact, or what ended that, or may not be done."""
     told = []
     if now.get("archived_at"):
-        told.append("archived, and restorable")
+        told.append("archived: it was active, is so no longer, and is restorable")
     if now.get("demoted_to") is not None:
-        told.append(f"demoted: its confidence counts for {now['demoted_to']:g} of it")
+        told.append(f"demoted: its confidence {_counted_for(was)} before, and counts for {now['demoted_to']:g} of it since")
     if was.get("archived_at") and not now.get("archived_at"):
-        told.append("no longer archived")
+        told.append("no longer archived: active again")
     if was.get("demoted_to") is not None and now.get("demoted_to") is None:
-        told.append("no longer demoted")
+        told.append(f"no longer demoted: its confidence {_counted_for(was)} before, and counts in full since")
     if "pinned_at" in now:
         told.append("pinned" if now["pinned_at"] else "no longer pinned")
     return told
+
+
+def _counted_for(was: Mapping[str, Any]) -> str:
+    return "counted in full" if was.get("demoted_to") is None else f"counted for {was['demoted_to']:g} of it"
 
 
 # ── of other kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────

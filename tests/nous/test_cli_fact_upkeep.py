@@ -93,7 +93,7 @@ async def test_a_dry_run_tells_each_fact_with_what_would_be_done_and_why(nous: N
     (one,) = (await nous.json("upkeep", "run", "--task", "facts", "--dry-run", "--agent", "a"))["due"]
     assert one["id"] == str(fact.fact_id)
     assert one["would"].startswith("demoted: its confidence of 0.5 counts for 0.25")
-    assert "(the limit is 90 days) and never found for a question" in one["why"]
+    assert "(the limit is 90 days), and never found for a question" in one["why"]
     assert (await nous.json("facts"))[0]["demoted_at"] is None
 
 
@@ -108,7 +108,8 @@ async def test_the_story_of_a_fact_tells_when_it_was_demoted_and_by_what_it_coun
     with clock.held(event.occurred_at):
         await janitor.work([Entry("1893456000000-0", {b"data": encode(event)})])
     shown = (await nous("explain", "fact", str(fact.fact_id))).stdout
-    assert "demoted: its confidence counts for 0.5 of it" in shown
+    assert "demoted: its confidence counted in full before, and counts for 0.5 of it since" in shown
+    assert "(the limit is 90 days), and never found for a question" in shown
     assert "and never found for a question" in shown
     assert "by fact_janitor" in shown
 

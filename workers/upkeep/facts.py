@@ -57,6 +57,16 @@ class Rules:
         """From when on its age counts: when it was heard or brought back last, or when counting began."""
         return max(filter(None, (fact.claimed_at, fact.created_at, fact.reinstated_at, self.since)))
 
+    def why(self, fact: Fact) -> str:
+        """Why a fact that is due is touched: since when it is silent, for how long that is, and how long it may be."""
+        if fact.demoted_at and self.archive_after is not None:
+            since, limit = fact.demoted_at, self.archive_after
+            ago = f"{_days(self.now - since)} ago, on {since:%Y-%m-%d}"
+            return f"it was demoted {ago}, and not heard or found since (the limit is {_days(limit)})"
+        since, limit = self.unheard_since(fact), self.by_provenance[fact.provenance].limit
+        silent = f"it was not heard for {_days(self.now - since)}, since {since:%Y-%m-%d} (the limit is {_days(limit)})"
+        return f"{SAID[fact.provenance]}, {silent}, and never found for a question"
+
     def why_not(self, looked: Looked, *, archive: bool) -> str | None:
         """Why this is not to be done with a fact; None if it is."""
         fact = looked.fact
@@ -126,16 +136,11 @@ async def due(db: Read, cause: MaintenanceDue, settings: Settings, limit: int) -
 def _demoted(fact: Fact, cause: MaintenanceDue, ruled: Rules) -> Due:
     rule = ruled.by_provenance[fact.provenance]
     would = f"demoted: its confidence of {fact.confidence:g} counts for {fact.confidence * rule.factor:g}, and who vouches one notch less"
-    age = _days(ruled.now - ruled.unheard_since(fact))
-    why = f"{SAID[fact.provenance]}, it was not heard for {age} (the limit is {_days(rule.limit)}) and never found for a question"
-    return Due(fact.fact_id, would, why, _event(cause, fact.fact_id, "demote"))
+    return Due(fact.fact_id, would, ruled.why(fact), _event(cause, fact.fact_id, "demote"))
 
 
 def _archived(fact: Fact, cause: MaintenanceDue, ruled: Rules) -> Due:
-    assert fact.demoted_at is not None  # noqa: S101 - only what was demoted is archived
-    age = _days(ruled.now - fact.demoted_at)
-    why = f"it was demoted {age} ago and was not heard or found since"
-    return Due(fact.fact_id, "archived: no longer active, and restorable", why, _event(cause, fact.fact_id, "archive"))
+    return Due(fact.fact_id, "archived: no longer active, and restorable", ruled.why(fact), _event(cause, fact.fact_id, "archive"))
 
 
 def _event(cause: MaintenanceDue, fact: UUID, step: str) -> FactUnused:
