@@ -13,6 +13,7 @@ from uuid import UUID
 import typer
 
 from .endings import INCOMPLETE, Commands
+from .paragraphs import wrap_at_the_terminal
 
 START, SAY, SEE, REPLAY, DECIDE = "Run", "Publish", "Look", "Replay", "Decide"
 
@@ -577,7 +578,7 @@ def audit_store(
     limit: Limit = None,
     is_json: Json = False,
 ) -> None:
-    """Look how healthy the store is, without a mind: twins, links, chains, contradictions, junk, use.
+    """How healthy the store is, without a mind: twins, links, contradictions, junk, use.
 
     Exits with 1 when a finding is above its limit, and says what mends it. A LIMIT is a number of things, or a share under 1; what is
     found by a sample is above it when the whole of its interval is. Nothing is changed, but for the figures that --history shows.
@@ -1260,3 +1261,6 @@ def token_revoke(
     from .token import revoke
 
     asyncio.run(revoke(settings(), id_, agent=agent, is_json=is_json))
+
+
+wrap_at_the_terminal(app)

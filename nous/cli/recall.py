@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 import providers
@@ -23,6 +25,9 @@ from . import remembering, screen, unheard
 
 SHOWN = 20
 """Candidates that --explain tells on a terminal; --json tells all of them."""
+
+WIDE = 130
+"""Characters of a terminal from which on a memory has room beside all that was made of it."""
 
 NUMBERS = ("score", "relevance", "cosine", "words")
 
@@ -87,6 +92,27 @@ def _print(remembered: Remembered, nothing: str) -> None:
 
 
 def _print_candidates(explained: Any) -> None:
+    """Each candidate: a row of a table, or on a terminal that is narrow for one, its numbers in a line and the memory below."""
+    console = screen.out()
+    if console.is_terminal and console.width < WIDE:
+        for one in explained["candidates"][:SHOWN]:
+            _print_narrow(console, one)
+    else:
+        _print_table(explained)
+    if len(explained["candidates"]) > SHOWN:
+        screen.err().print(f"These are the best {SHOWN} of {len(explained['candidates'])}; --json has all.", style="dim")
+
+
+def _print_narrow(console: Console, one: Any) -> None:
+    cosine = "none" if one["similarity"] is None else f"{one['similarity']:.3f}"
+    factors = [f"{name} {value:.2f}" for name, value in one["factors"].items() if value != 1.0]
+    numbers = [f"relevance {one['relevance']:.3f}", f"cosine {cosine}", f"words {one['words']:.2f}", *factors]
+    console.print(Text.assemble((f"{one['score']:.3f}", "cyan"), f"  {one['kind']}  ", screen.said(one["ended"], "yellow")))
+    console.print(Padding(screen.said(", ".join(numbers), "dim"), (0, 0, 0, 4), expand=False))
+    console.print(Padding(screen.said(one["text"]), (0, 0, 0, 4), expand=False))
+
+
+def _print_table(explained: Any) -> None:
     made = screen.table(
         "score", "relevance", "cosine", "words", "factors", "kind", "memory", "became", right=("score", "relevance", "cosine", "words")
     )
@@ -96,5 +122,3 @@ def _print_candidates(explained: Any) -> None:
         numbers = (f"{one['score']:.3f}", f"{one['relevance']:.3f}", cosine, f"{one['words']:.2f}")
         made.add_row(*numbers, factors, one["kind"], screen.said(one["text"]), screen.said(one["ended"]))
     screen.print_list(made)
-    if len(explained["candidates"]) > SHOWN:
-        screen.err().print(f"These are the best {SHOWN} of {len(explained['candidates'])}; --json has all.", style="dim")

@@ -5,8 +5,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 from rich.table import Table
+from typer.testing import CliRunner
 
-from nous.cli import screen
+from nous.cli import app, paragraphs, recall, screen
 
 ID, WHEN, DAY, DERIVED = "5b0f0d3e-7a0e-4b52-9d0a-2f6f1f2f3a10", "2026-03-01 09:30", "2026-03-01", "assistant_derived"
 
@@ -67,3 +68,44 @@ def test_fields_without_a_value_are_left_out_and_rows_without_headings_stay_as_t
     plain = screen.rows(2)
     plain.add_row("listens on", "memory_referenced")
     assert shown(plain, 20).startswith("listens on  memory_r")
+
+
+def test_prose_is_wrapped_between_words_on_a_terminal_and_is_one_line_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = f"where the two are one fact, which {ID} says; undone by nous fact split"
+    screen.say(sentence, indent=2)
+    assert capsys.readouterr().out == f"  {sentence}\n"
+    monkeypatch.setattr(screen, "out", lambda: Console(force_terminal=True, width=40))
+    screen.say(sentence, indent=2)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 40 and line.startswith("  ") for line in lines)
+    assert " ".join(line.strip() for line in lines) == sentence
+
+
+def test_a_candidate_of_a_recall_has_the_width_of_the_terminal_for_its_memory() -> None:
+    one = {
+        "score": 0.432,
+        "relevance": 0.5,
+        "similarity": 0.812,
+        "words": 0.25,
+        "factors": {"provenance": 0.8, "confidence": 1.0},
+        "kind": "fact",
+        "text": "Maria drinks green tea in the morning, and coffee only where there is no tea",
+        "ended": "told",
+    }
+    file = StringIO()
+    recall._print_narrow(Console(file=file, force_terminal=True, color_system=None, width=60), one)
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == [
+        "0.432  fact  told",
+        "    relevance 0.500, cosine 0.812, words 0.25, provenance",
+        "    0.80",
+        "    Maria drinks green tea in the morning, and coffee only",
+        "    where there is no tea",
+    ]
+
+
+def test_the_paragraphs_of_help_wrap_where_the_terminal_ends() -> None:
+    shown = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+    assert " LIMIT is a number of things, or a share under 1; what is found by a sample is" in shown
+    assert paragraphs.one_line_each("One.\n\n    Two\n    lines.\n") == "One.\n\nTwo lines."
