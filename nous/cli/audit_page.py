@@ -141,7 +141,7 @@ def _tell_one(one: Finding) -> None:
     if one.not_counted:
         screen.say(f"as near, and not counted: {_kinds(one.not_counted)}", indent=2)
     for seen in one.first:
-        screen.say(f"{screen.shown(seen.agent_id)}  {seen.id}" + (f"  {seen.other}" if seen.other else ""), indent=2)
+        screen.say(f"{screen.shown(seen.agent_id)}  {seen.id}" + (f"  {seen.other}" if seen.other else ""), indent=2, hang=2)
     print("  to mend it, begin with the first:" if one.first else "  to mend it:")
     for way in one.mend:
         print(f"    {_typed(way.do)}")

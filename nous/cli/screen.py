@@ -61,12 +61,13 @@ def as_json(data: object, *, indent: int | None = 2) -> str:
     return json.dumps(data, ensure_ascii=not is_unicode, indent=indent, default=_plain)
 
 
-def say(sentence: str, *, indent: int = 0) -> None:
-    """Print prose: wrapped between words at the width of a terminal, under itself where it is indented; one line in a pipe."""
+def say(sentence: str, *, indent: int = 0, hang: int = 0) -> None:
+    """Print prose: wrapped between words at the width of a terminal, its further lines `hang` further in; one line in a pipe."""
     console, margin = out(), " " * indent
     width = max(console.width, 2 * indent, 20) if console.is_terminal else PIPE_WIDTH + indent
-    lines = textwrap.wrap(sentence, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
-    print("\n".join(lines) or margin.rstrip())
+    further = margin + " " * hang
+    lines = textwrap.wrap(sentence, width, initial_indent=margin, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
+    print("\n".join(lines))
 
 
 def said(content: str, style: str = "") -> Text:
