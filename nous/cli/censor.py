@@ -12,7 +12,7 @@ from store import censors
 from store.censors import DEFAULT_ESCALATION_THRESHOLD, Censor
 from store.database import Database
 
-from . import decision, place, screen
+from . import decision, place, screen, unheard
 
 OPTIONS = {"agent_id": "--agent", "trigger_pattern": "--pattern", "escalation_threshold": "--threshold", "censor_id": "--id"}
 
@@ -56,6 +56,7 @@ async def list_censors(settings: Settings, *, agent: str | None, is_json: bool) 
     """Print every censor, or one agent's."""
     async with place.database(settings) as database, database.overview() as db:
         found = await censors.listed(db, agent=agent)
+        unknown = None if found else await unheard.of(db, agent)
     if is_json:
         screen.emit([as_data(one) for one in found])
         return
@@ -63,6 +64,8 @@ async def list_censors(settings: Settings, *, agent: str | None, is_json: bool) 
     if not found:
         whose = f" of agent {agent!r}" if agent else ""
         console.print(f"No censors{whose}. Add one: {place.command()} censor add --agent me --pattern 'rm -rf' --reason 'it deletes'")
+        if unknown:
+            console.print(unknown)
         return
     table = screen.table("censor id", "agent", "severity", "fired", "false", "watches for", "because", right=("false",))
     table.columns[0].no_wrap = True

@@ -14,7 +14,7 @@ from store import parked
 from store.database import Read
 from store.parked import Parked, Wanted
 
-from . import place, screen
+from . import place, screen, unheard
 from .listing import WIDE, Listing, whose
 
 COLUMNS = ("id", "worker", "agent_id", "event_id", "attempts", "parked", "reason")
@@ -50,7 +50,7 @@ async def print_list(settings: Settings, wanted: Wanted, *, dropped: bool, limit
         return await parked.listed(db, wanted, dropped=dropped, limit=most)
 
     listing = DROPPED if dropped else PARKED
-    await listing.print(settings, find, limit=limit, nothing=_nothing(wanted, dropped=dropped), is_json=is_json)
+    await listing.print(settings, find, agent=wanted.agent, limit=limit, nothing=_nothing(wanted, dropped=dropped), is_json=is_json)
     console = screen.out()
     if console.is_terminal and not is_json and not dropped:
         await print_counts(settings, wanted, is_json=False, only_if_any=True)
@@ -60,13 +60,14 @@ async def print_counts(settings: Settings, wanted: Wanted, *, is_json: bool, onl
     """Print how many are parked, by worker and reason."""
     async with place.database(settings) as database, database.overview() as db:
         found = grouped(await parked.counts(db, wanted))
+        unknown = None if found else await unheard.of(db, wanted.agent)
     console = screen.out()
     total = sum(count for _, _, count in found)
     if is_json:
         screen.emit([{"worker": worker, "reason": reason, "parked": count} for worker, reason, count in found])
     elif not found:
         if not only_if_any:
-            console.print(_nothing(wanted, dropped=False))
+            console.print(" ".join(filter(None, (_nothing(wanted, dropped=False), unknown))))
     elif not console.is_terminal:
         for worker, reason, count in found:
             print(f"{count}\t{worker}\t{reason}")

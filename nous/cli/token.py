@@ -11,7 +11,7 @@ from nous.stories import ids_meant
 from store import tokens
 from store.tokens import Token
 
-from . import named, place, screen
+from . import named, place, screen, unheard
 
 NAME_CHARACTERS = 200
 
@@ -42,6 +42,7 @@ async def list_tokens(settings: Settings, *, agent: str | None, is_json: bool) -
     """Print every token, or one agent's; never what its holder has."""
     async with place.database(settings) as database, database.overview() as db:
         found = await tokens.listed(db, agent=agent)
+        unknown = None if found else await unheard.of(db, agent)
     if is_json:
         screen.emit([as_data(one) for one in found])
         return
@@ -49,6 +50,8 @@ async def list_tokens(settings: Settings, *, agent: str | None, is_json: bool) -
     if not found:
         whose = f" of agent {agent!r}" if agent else ""
         console.print(screen.said(f"No tokens{whose}. Make one: {place.command()} token new --agent me"))
+        if unknown:
+            console.print(screen.said(unknown))
         return
     table = screen.table("token id", "agent", "name", "made", "state")
     table.columns[0].no_wrap = True

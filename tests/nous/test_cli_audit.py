@@ -506,3 +506,13 @@ async def test_a_merge_that_was_judged_wrong_is_undone_by_the_command_it_names(n
     result = await nous("fact", "split", str(part.fact_id), "--because", "two homes", "--agent", A)
     assert result.exit_code == 0, result.output
     assert part.content in {one["content"] for one in await nous.json("facts", "--agent", A)}
+
+
+@pytest.mark.parametrize(
+    "words", [("dead", "list"), ("dead", "list", "--counts"), ("censor", "list"), ("token", "list"), ("facts",), ("answers",)]
+)
+async def test_an_empty_list_of_an_agent_of_which_nothing_is_kept_says_so(nous: Nous, database: Database, words: tuple[str, ...]) -> None:
+    await stored(database, [a_fact(agent_id="harbour-desk")])
+    shown = await nous(*words, "--agent", "harbor-desk")
+    assert (shown.exit_code, "(did you mean harbour-desk?)" in " ".join(shown.stdout.split())) == (0, True)
+    assert "Nothing is kept" not in (await nous(*words, "--agent", "harbour-desk")).stdout

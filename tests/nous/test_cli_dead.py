@@ -63,7 +63,7 @@ async def test_the_latest_is_listed_first_and_filters_narrow_it(nous: Nous, life
         ("--limit", "2", 2),
     ]:
         assert len(json.loads((await nous("dead", "list", option, value, "--json")).stdout)) == expected, (option, value)
-    assert (await nous("dead", "list", "--agent", "c")).stdout == "Nothing is parked of agent 'c'.\n"
+    assert (await nous("dead", "list", "--agent", "c")).stdout == "Nothing is parked of agent 'c'.\nNothing is kept of agent 'c'.\n"
 
 
 async def test_status_and_the_list_count_the_same(nous: Nous, life: Life, redis: Redis) -> None:
