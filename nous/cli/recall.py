@@ -21,7 +21,7 @@ from nous.stories.words import visible
 from nous.text import is_blank
 from recall.remembering import Remembered, remember
 
-from . import remembering, screen, unheard
+from . import place, remembering, screen, unheard
 
 SHOWN = 20
 """Candidates that --explain tells on a terminal; --json tells all of them."""
@@ -101,6 +101,8 @@ def _print_candidates(explained: Any) -> None:
         _print_table(explained)
     if len(explained["candidates"]) > SHOWN:
         screen.err().print(f"These are the best {SHOWN} of {len(explained['candidates'])}; --json has all.", style="dim")
+    rest = f"{place.command()} facts --all lists those"
+    screen.err().print(f"What is archived, or not true at the time that is asked about, was not looked at: {rest}.", style="dim")
 
 
 def _print_narrow(console: Console, one: Any) -> None:

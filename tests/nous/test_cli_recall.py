@@ -38,6 +38,7 @@ async def test_a_machine_is_given_what_the_api_gives_but_for_the_id_that_is_coun
 
 async def test_why_something_was_told_or_not_is_a_line_each(nous: Nous, remembered: None) -> None:
     shown = await nous("recall", "What does Maria drink?", "--agent", "a", "--budget", "0", "--explain")
+    assert "What is archived, or not true at the time that is asked about, was not looked at: nous facts --all" in shown.stderr
     _, *candidates = (line for line in shown.stdout.splitlines() if "\t" in line)
     assert {line.split("\t")[6] for line in candidates} == {TEA.content, DESK.content}
     assert all("budget" in line.split("\t")[7] for line in candidates)
