@@ -43,6 +43,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--write", type=Path, help="put the figures between the markers of this document")
     parser.add_argument("--home", type=Path, help="keep the servers' folders and the logs of the replicas here")
     options = parser.parse_args(arguments)
+    if options.home and options.home.exists() and any(options.home.iterdir()):
+        parser.error(f"{options.home} holds what another run left, which would count as said here: name an empty folder, or remove it")
     log.configure(log_format="auto", level="warning")
     print(f"seed {options.seed}", file=sys.stderr, flush=True)
     seconds = options.minutes * 60
@@ -57,8 +59,6 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="nous-chaos-") as folder:
         home = options.home or Path(folder)
         home.mkdir(parents=True, exist_ok=True)
-        if any(home.iterdir()):
-            parser.error(f"{home} holds what another run left, which would count as said in this one: name an empty folder, or remove it")
         outcome = uvloop.run(_run(home, size, options.seed))
     if options.json:
         print(json.dumps(report.as_data(outcome), indent=1))

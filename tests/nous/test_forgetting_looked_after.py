@@ -85,7 +85,7 @@ async def test_no_word_is_left_of_what_was_judged_fitted_to_audited_tried_on_and
 async def _looked_after(nous: Nous, server: ModelServer, folder: Path) -> None:
     (merge,) = await nous.json("audit", "merges")
     assert {merge["part"], merge["whole"]} == {FACT, ANOTHER}
-    assert "kept: 1 one fact" in (await nous.typed("audit", "merges", said="y\n")).stdout
+    assert "kept: 1 said to be one fact" in (await nous.typed("audit", "merges", said="y\n")).stdout
     pairs = await nous.json("calibrate", "--thresholds", "--apply", "--only", "subject_similarity")
     assert pairs["pairs"]["judged merge"] == 1
     assert (await nous("audit", "--json")).exit_code in (0, 1)

@@ -125,13 +125,10 @@ async def _erase_behind_the_block(database: Database) -> None:
 
 
 async def test_passages_that_are_made_anew_take_the_place_of_those_that_say_something_else(database: Database, row: Episode) -> None:
-    def made(*said: str) -> list[passages.Worded]:
-        return passages.worded(A, row.episode_id, [(one, NOON) for one in said])
-
     async with database.write([A]) as db:
-        await passages.keep(db, A, row.episode_id, made("one", "two", "three"))
+        await passages.put(db, A, row.episode_id, [(one, NOON) for one in ("one", "two", "three")])
         async with erasing(db) as erase:
-            await passages.remake(erase, A, row.episode_id, made("one", "zwei"))
+            await passages.remake(erase, A, row.episode_id, [("one", NOON), ("zwei", NOON)])
         assert [one.content for one in await passages.of_episode(db, A, row.episode_id)] == ["one", "zwei"]
         assert await run(db, "SELECT count(*) FROM heart.passages") == [2]
         waiting = set(await run(db, "SELECT memory_id FROM bus.unembedded"))
