@@ -21,8 +21,6 @@ from store.facts import Fact
 
 from . import decision, fact_decision, place, screen
 
-OPTIONS = {"reason": "--because"}
-
 
 @dataclass(frozen=True)
 class Decided:
@@ -40,7 +38,7 @@ async def merge(settings: Settings, written: str, other: str, *, reason: str, ag
     async with place.database(settings) as database:
         one, two = await _both(database, written, other, agent=agent)
         ids = {"fact_id": one.fact.fact_id, "joined_with": two.fact.fact_id}
-        told = decision.event(FactJoined, one.fact.agent_id, OPTIONS, **ids, reason=reason)
+        told = decision.event(FactJoined, one.fact.agent_id, fact_decision.OPTIONS, **ids, reason=reason)
         decided = await _decide(settings, database, told, one.fact, two.fact)
         part, whole = (decided.fact, decided.other) if decided.fact.merged_into else (decided.other, decided.fact)
         lines = [
@@ -58,7 +56,7 @@ async def retire(settings: Settings, written: str, *, by: str, reason: str, agen
         for meant in (one, two):
             _hold_to_a_whole(meant)
         ids = {"fact_id": one.fact.fact_id, "retired_by": two.fact.fact_id}
-        told = decision.event(FactRetired, one.fact.agent_id, OPTIONS, **ids, reason=reason)
+        told = decision.event(FactRetired, one.fact.agent_id, fact_decision.OPTIONS, **ids, reason=reason)
         decided = await _decide(settings, database, told, one.fact, two.fact)
         fact, instead = decided.fact, decided.other
         assert fact.valid_to is not None  # noqa: S101 - what another ended has an end

@@ -8,43 +8,24 @@ from uuid import UUID
 
 import pytest
 
-from events import Event, FactLearned, FactRestored, FactSplit, FactUnsettled
+from events import Event, FactRestored, FactSplit, FactUnsettled
 from nous import clock
 from nous.errors import UserMistake
 from nous.settings import Settings
 from nous.text import content_hash
 from store import mentions, versions
 from store.facts import Fact
-from tests.factories import a_fact_learned, a_vector
+from tests.factories import a_vector
+from tests.workers.claims import BERGEN, DAY, OSLO, ROME, THIRD, TWIN, Deciding, learned
 from tests.workers.conftest import Memory, ScriptedEmbedder, ScriptedMind
 from workers.runtime.worker import Kit
 from workers.standing import decisions
 
-DAY = datetime.fromisoformat("2026-03-01T00:00:00+00:00")
-OSLO, BERGEN, ROME = "Maria lives in Oslo.", "Maria lives in Bergen.", "Maria lives in Rome."
-TWIN, THIRD = "Oslo is where Maria lives.", "Maria's home is in Oslo."
 _decided = itertools.count(1)
 
 
-def learned(content: str, hour: float, **over: Any) -> FactLearned:
-    fields: dict[str, Any] = {"agent_id": "agent-1", "subject": "Maria", "provenance": "user_stated"}
-    return a_fact_learned(content=content, occurred_at=DAY + timedelta(hours=hour), **fields | over)
-
-
-class Person:
+class Person(Deciding):
     """Decides, and lets the workers do what follows."""
-
-    def __init__(self, memory: Memory, kit: Kit) -> None:
-        self.memory = memory
-        self.kit = kit
-
-    async def row(self, content: str, *, at: float | None = None) -> Fact:
-        """The row told in these words; of several the one that was claimed first at this hour."""
-        rows = [fact for fact in await self.memory.facts() if fact.wording == content]
-        if at is not None:
-            rows = [fact for fact in rows if fact.valid_from == DAY + timedelta(hours=at)]
-        [found] = rows
-        return found
 
     async def restore(self, fact: Fact, *, beside: Fact) -> Sequence[Event]:
         told = FactRestored.model_validate(_told() | {"fact_id": fact.fact_id, "beside": beside.fact_id})

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,6 @@ import pytest
 from events import (
     Event,
     FactJoined,
-    FactLearned,
     FactMerged,
     FactRestored,
     FactRetired,
@@ -26,35 +25,15 @@ from nous.errors import UserMistake
 from nous.settings import Settings
 from store import facts
 from store.facts import Fact
-from tests.factories import a_fact_learned
+from tests.workers.claims import BERGEN, DAY, OSLO, ROME, THIRD, TWIN, Deciding, learned
 from tests.workers.conftest import Memory, ScriptedMind
 from workers.runtime.worker import Kit
 
-DAY = datetime.fromisoformat("2026-03-01T00:00:00+00:00")
-OSLO, BERGEN, ROME = "Maria lives in Oslo.", "Maria lives in Bergen.", "Maria lives in Rome."
-TWIN, THIRD = "Oslo is where Maria lives.", "Maria's home is in Oslo."
 _decided = itertools.count(1)
 
 
-def learned(content: str, hour: float, **over: Any) -> FactLearned:
-    fields: dict[str, Any] = {"agent_id": "agent-1", "subject": "Maria", "provenance": "user_stated"}
-    return a_fact_learned(content=content, occurred_at=DAY + timedelta(hours=hour), **fields | over)
-
-
-class Person:
+class Person(Deciding):
     """Decides, and lets the workers do what follows."""
-
-    def __init__(self, memory: Memory, kit: Kit) -> None:
-        self.memory = memory
-        self.kit = kit
-
-    async def row(self, content: str, *, at: float | None = None) -> Fact:
-        """The row told in these words; of several the one that was claimed first at this hour."""
-        rows = [fact for fact in await self.memory.facts() if fact.wording == content]
-        if at is not None:
-            rows = [fact for fact in rows if fact.valid_from == DAY + timedelta(hours=at)]
-        [found] = rows
-        return found
 
     async def of(self, content: str) -> UUID:
         return (await self.row(content)).fact_id
