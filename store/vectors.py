@@ -194,6 +194,8 @@ async def _told(
     db: Read, table: str, query: str, narrowed: Narrowed, values: Callable[[Sequence[int]], dict[str, object]]
 ) -> list[list[Near]]:
     """What the query tells of each question: `{vectors}` and `{facts}` in it are v and f, all rows, or the few that q.few names."""
+    if not narrowed:
+        return []
     near: list[list[Near]] = [[] for _ in narrowed]
     await db.execute(_BY_AGENT)
     for source, is_narrowed in ((_ALL, False), (_FEW, True)):

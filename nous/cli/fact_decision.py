@@ -166,6 +166,14 @@ async def _vector(settings: Settings, registered: Registered, heard: Mention) ->
 # ── what is written down, and told ────────────────────────────────────────────────────────────────────────────────────────
 
 
+async def emit(database: Database, told: Event, outcome: str, fact: Fact, other: Fact, **more: object) -> None:
+    """Print as JSON what was decided of a fact and another, how both stand since, and what `more` there is to say."""
+    async with database.overview() as db:
+        heard = await mentions_of(db, [fact.key, other.key])
+    both = {"fact": as_data(fact, heard[fact.key]), "other": as_data(other, heard[other.key])}
+    screen.emit({"outcome": outcome, "event_id": told.event_id, **both, **more})
+
+
 async def _decided(db: Read, registered: Registered, told: Event, done: people.Decided, other: UUID) -> Decided:
     assert done.change is not None  # noqa: S101 - a decision of facts says what it changed
     rows: Mapping[UUID, Fact] = done.change.after
@@ -179,17 +187,7 @@ async def _decided(db: Read, registered: Registered, told: Event, done: people.D
 
 async def _tell(database: Database, decided: Decided, *, is_json: bool) -> None:
     if is_json:
-        async with database.overview() as db:
-            heard = await mentions_of(db, [decided.fact.key, decided.other.key])
-        screen.emit(
-            {
-                "outcome": decided.outcome,
-                "event_id": decided.told.event_id,
-                "fact": as_data(decided.fact, heard[decided.fact.key]),
-                "other": as_data(decided.other, heard[decided.other.key]),
-                "still_retired_by": decided.fact.superseded_by,
-            }
-        )
+        await emit(database, decided.told, decided.outcome, decided.fact, decided.other, still_retired_by=decided.fact.superseded_by)
         return
     for line in _sentences(decided):
         print(line)

@@ -13,7 +13,6 @@ from events import Event, FactJoined, FactRetired
 from nous import people
 from nous.errors import UserMistake
 from nous.settings import Settings
-from nous.stories.heard import as_data, mentions_of
 from nous.stories.ids_meant import Meant, NothingMeant, fact_meant
 from store import embedders, facts
 from store.database import Database, Read
@@ -124,18 +123,8 @@ def _not_at_hand(instead: Fact) -> list[str]:
 
 async def _tell(database: Database, decided: Decided, lines: Sequence[str], *, undo: str, is_json: bool) -> None:
     undone_by = f"{place.command()} fact {undo} --because '…'"
-    if not is_json:
-        for line in [*lines, f"  undone by: {undone_by}"]:
-            print(line)
+    if is_json:
+        await fact_decision.emit(database, decided.told, decided.outcome, decided.fact, decided.other, undone_by=undone_by)
         return
-    async with database.overview() as db:
-        heard = await mentions_of(db, [decided.fact.key, decided.other.key])
-    screen.emit(
-        {
-            "outcome": decided.outcome,
-            "event_id": decided.told.event_id,
-            "fact": as_data(decided.fact, heard[decided.fact.key]),
-            "other": as_data(decided.other, heard[decided.other.key]),
-            "undone_by": undone_by,
-        }
-    )
+    for line in [*lines, f"  undone by: {undone_by}"]:
+        print(line)

@@ -1,9 +1,9 @@
 """Ageing: less of an old episode's transcript is at hand, or none; the whole of it is put away, and a person can have it back.
 
-    whole ──shorten──▶ its first and last parts at hand, or nothing ─┬─ whole ─▶ heart.transcripts_cold, compressed,
-     │                                                            │           and ids of turns, that are recognised still
-                                                                     └─ passages stay: it is found by what was said in it, put away or not
-    whole ◀──thaw───── and it stays so until a person's moment
+    whole ──shorten──▶ its first and last parts at hand, or nothing ─┬─ whole ─▶ heart.transcripts_cold, compressed
+     ▲                                                               ├─ ids of turns that are away: they are recognised still
+     │                                                               └─ passages stay: it is found by what was said in it, put away or not
+     └──thaw────────── and it stays so until a person's moment
     put away ──let_go──▶ gone, when its time is over; passages are made of what is at hand, and the others' room is given back
 
 What an episode says of itself (title, summary, outcome, lessons), its vectors, its decisions and its facts are not touched.
