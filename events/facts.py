@@ -90,7 +90,10 @@ class FactUnsettled(Event):
 
     fact_id: UUID = Field(description="The fact.")
     why: Unsettling = Field(
-        description="What happened: it was claimed again, it retired another, a person freed it, or another mind is asked."
+        description=(
+            "What happened: it was claimed again; it retired another, or another that it was compared with was retired meanwhile;"
+            " it was freed, by a person or by a late claim; or another mind is asked."
+        )
     )
 
 

@@ -320,7 +320,11 @@ async def agents(db: Read) -> list[str]:
 
 async def survivors(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     """For each of these facts the one it is part of now: itself, unless it was merged."""
-    rows = await by_key(db, keys)
+    return await wholes(db, await by_key(db, keys))
+
+
+async def wholes(db: Read, rows: Mapping[Key, Fact]) -> dict[Key, Fact]:
+    """For each of these rows the fact it is part of; itself, unless it was merged."""
     into = await by_key(db, {(fact.agent_id, fact.merged_into) for fact in rows.values() if fact.merged_into})
     return {key: into[fact.agent_id, fact.merged_into] if fact.merged_into else fact for key, fact in rows.items()}
 

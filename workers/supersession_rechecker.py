@@ -1,9 +1,11 @@
-"""Supersession rechecker: how a fact stands is looked at again when it was claimed again, retired another, or was freed by a person.
+"""Supersession rechecker: how a fact stands is looked at again when something changed that its last check did not see.
 
-    fact_unsettled ─┬─ claimed again ────▶ nothing is asked: its new time alone may change what stands
-                    ├─ retired another ──▶ compared with the next of its subject, until nothing is retired any more
-                    ├─ freed by a person ▶ compared with what stands at the head of its chain
-                    └─ asked again ──────▶ another mind is asked what no mind could tell
+    fact_unsettled ─┬─ claimed again ───▶ nothing is asked: its new time alone may change what stands
+                    ├─ retired another, or what it was compared with was retired or merged meanwhile
+                    │       └───────────▶ compared with the next of its subject, until all that it was compared with stands
+                    ├─ freed, by a person or by a late claim
+                    │       └───────────▶ compared with what was claimed while it did not stand
+                    └─ asked again ─────▶ another mind is asked what no mind could tell
 
 It does what the supersession checker does, for facts that were checked before: unless another mind is wanted, only likely twins and
 facts of the same subject are asked about.

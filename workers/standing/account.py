@@ -1,14 +1,21 @@
 """What a settling changed, told to the events it is due to: what became of each fact, what is published, what the receipt says.
 
 A change is due to the event about the fact itself, or else about the fact it gave way to, or else to the first of the page.
+
+Looked at again, once for a page, is whatever stands and was not compared with all that stands as it does now:
+
+    it retired another                          ┐  something else may have been
+    what it was compared with stands no longer  ┘  hidden behind that
+    it stands again, unlike before              ─  while it did not, nothing was compared with it
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from events import Event, FactMerged, FactSuperseded, FactUnsettled
+from events import Event, FactMerged, FactSuperseded, FactUnsettled, Unsettling
 from store.facts import BY_UPKEEP, Fact
 
 from .settling import Change
@@ -17,13 +24,24 @@ PUBLISHES = (FactSuperseded, FactMerged, FactUnsettled)
 TOLD = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "valid_to", "content")
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """An event and the fact it is about; whether that was compared with others, and whether all those stand still."""
+
+    event: Event
+    fact_id: UUID
+    is_compared: bool = False
+    stand_still: bool = True
+
+
 class Account:
     """One agent's changes, and the events of the page with the facts they are about."""
 
-    def __init__(self, change: Change, about: Sequence[tuple[Event, UUID]]) -> None:
+    def __init__(self, change: Change, about: Sequence[About]) -> None:
         self.change = change
-        self._first = about[0][0]
-        self._by_fact = {fact_id: event for event, fact_id in reversed(about)}
+        self._about = about
+        self._first = about[0].event
+        self._by_fact = {one.fact_id: one.event for one in reversed(about)}
 
     def due_to(self, fact: Fact) -> Event:
         """The event that this fact's change is due to."""
@@ -53,14 +71,11 @@ class Account:
         return None
 
     def publishes(self, event: Event) -> tuple[Event, ...]:
-        """What follows from this event: each fact retired or merged, and a look again at whatever retired another."""
-        retired = [fact for fact in self._due(event) if fact.fact_id in self.change.superseded]
-        merged = [fact for fact in self._due(event) if fact.fact_id in self.change.merged]
-        heads = {fact.superseded_by for fact in retired if fact.superseded_by}
+        """What follows from this event: each fact retired or merged, and what is looked at again."""
         return (
-            *(_superseded(event, fact) for fact in retired),
-            *(_merged(event, fact) for fact in merged),
-            *(_again(event, head) for head in sorted(heads, key=str) if self.change.after[head].active),
+            *(_superseded(event, fact) for fact in self._due(event) if fact.fact_id in self.change.superseded),
+            *(_merged(event, fact) for fact in self._due(event) if fact.fact_id in self.change.merged),
+            *(_again(event, fact_id, why) for fact_id, why in self._again.get(event.event_id, ())),
         )
 
     def as_evidence(self, event: Event) -> list[dict[str, Any]]:
@@ -69,6 +84,28 @@ class Account:
 
     def _due(self, event: Event) -> Sequence[Fact]:
         return self._by_event.get(event.event_id, ())
+
+    @cached_property
+    def _again(self) -> Mapping[str, Sequence[tuple[UUID, Unsettling]]]:
+        """By event the facts that are looked at again, and why: each once."""
+        again: dict[str, list[tuple[UUID, Unsettling]]] = {}
+        seen: set[UUID] = set()
+        for event_id, fact_id, why in self._unsettled():
+            if fact_id not in seen and self.change.after[fact_id].active:
+                seen.add(fact_id)
+                again.setdefault(event_id, []).append((fact_id, why))
+        return again
+
+    def _unsettled(self) -> Iterator[tuple[str, UUID, Unsettling]]:
+        for fact in sorted(self._superseded, key=lambda one: str(one.superseded_by)):
+            if fact.superseded_by:
+                yield self.event_id(fact), fact.superseded_by, "retired_another"
+        for one in self._about:
+            if not one.stand_still and (now := self.change.after.get(one.fact_id)):
+                yield one.event.event_id, now.merged_into or now.fact_id, "retired_another"
+        compared = {one.fact_id for one in self._about if one.is_compared}
+        for fact_id in sorted(self.change.revived - compared, key=str):
+            yield self.event_id(self.change.after[fact_id]), fact_id, "freed"
 
     @cached_property
     def _superseded(self) -> Sequence[Fact]:
@@ -92,8 +129,8 @@ def _merged(event: Event, fact: Fact) -> Event:
     return FactMerged.following(event, of=str(fact.fact_id), fact_id=fact.fact_id, merged_into=fact.merged_into)
 
 
-def _again(event: Event, head: UUID) -> Event:
-    return FactUnsettled.following(event, of=str(head), fact_id=head, why="retired_another")
+def _again(event: Event, fact_id: UUID, why: Unsettling) -> Event:
+    return FactUnsettled.following(event, of=str(fact_id), fact_id=fact_id, why=why)
 
 
 def _told(fact: Fact, before: Fact | None) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """Which facts a fact is compared with: likely twins, those of the same subject, and the nearest by content, at most ten.
 
 Most real updates score below every threshold for twins (0.57 to 0.87 on MiniLM, BEAM), so the nearest are taken without one. Facts
-that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it.
+that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it. What is
+hidden behind the ten is found when one of them stands no longer (check.py).
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -27,9 +30,10 @@ Why = Literal["likely twin", "same subject", "near"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fact to compare with: how near it is (cosine), and why it is asked about."""
+    """A fact to compare with, and the one it was part of; how near it is (cosine), and why it is asked about."""
 
     fact: Fact
+    whole: Fact
     similarity: float
     why: Why
 
@@ -37,19 +41,23 @@ class Candidate:
 async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: Collection[Fact] = ()) -> list[list[Candidate]]:
     """For each of these facts its candidates, the most telling first; for those `gated` only likely twins and those of the same subject."""
     wanted = [Asking(fact.agent_id, fact.fact_id, fact.valid_from) for fact in asking]
-    near = await vectors.neighbours(db, kit.registered.table, wanted, limit=CANDIDATES)
+    near = await vectors.neighbours(db, kit.registered.table, wanted, limit=CANDIDATES + await _most_wordings(db, asking))
     cutoff = kit.settings.subject_similarity if kit.settings.subject_similarity is not None else SUBJECT_SIMILARITY
     named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking, cutoff), limit=CANDIDATES)
-    keys = {(fact.agent_id, one.fact_id) for fact, ones in zip(asking, _joined(near, named), strict=True) for one in ones}
-    rows = await facts.by_key(db, keys)
+    rows = await facts.by_key(
+        db, {(fact.agent_id, one.fact_id) for fact, *some in zip(asking, near, named, strict=True) for one in chain(*some)}
+    )
+    wholes = await facts.wholes(db, rows)
     return [
-        _ranked(fact, nearest, namesakes, rows, check_similarity=kit.embedder.check_similarity, gated=fact in gated)
+        _ranked(fact, nearest, namesakes, rows, wholes, check_similarity=kit.embedder.check_similarity, gated=fact in gated)
         for fact, nearest, namesakes in zip(asking, near, named, strict=True)
     ]
 
 
-def _joined(near: Sequence[Sequence[Near]], named: Sequence[Sequence[Near]]) -> list[list[Near]]:
-    return [[*ones, *others] for ones, others in zip(near, named, strict=True)]
+async def _most_wordings(db: Read, asking: Sequence[Fact]) -> int:
+    """How many of the nearest may be nothing but wordings of the fact itself, for the fact that has most."""
+    keys = {fact.key for fact in asking if fact.confirmation_count}
+    return max(Counter(whole for _, whole in await facts.parts(db, keys)).values(), default=1) - 1 if keys else 0
 
 
 async def _subjects(db: Read, asking: Sequence[Fact], cutoff: float) -> list[list[str]]:
@@ -87,7 +95,14 @@ def spelled_alike(one: str, other: str) -> float:
 
 
 def _ranked(
-    fact: Fact, near: Sequence[Near], named: Sequence[Near], rows: Mapping[Key, Fact], *, check_similarity: float, gated: bool
+    fact: Fact,
+    near: Sequence[Near],
+    named: Sequence[Near],
+    rows: Mapping[Key, Fact],
+    wholes: Mapping[Key, Fact],
+    *,
+    check_similarity: float,
+    gated: bool,
 ) -> list[Candidate]:
     namesakes = {one.fact_id for one in named}
     similarity = {one.fact_id: one.similarity for one in (*near, *named)}
@@ -95,13 +110,13 @@ def _ranked(
     for fact_id in sorted(
         similarity, key=lambda one: (-_weight(similarity[one], one in namesakes, check_similarity), -similarity[one], str(one))
     ):
-        row = rows.get((fact.agent_id, fact_id))
-        if row is None or row.text_key == fact.text_key:
+        row, whole = rows.get((fact.agent_id, fact_id)), wholes.get((fact.agent_id, fact_id))
+        if row is None or whole is None or row.text_key == fact.text_key or whole.fact_id == fact.fact_id:
             continue
         why: Why = "likely twin" if similarity[fact_id] >= check_similarity else "same subject" if fact_id in namesakes else "near"
         if gated and why == "near":
             continue
-        found.setdefault(row.merged_into or row.fact_id, Candidate(row, similarity[fact_id], why))
+        found.setdefault(whole.fact_id, Candidate(row, whole, similarity[fact_id], why))
     return list(found.values())[:CANDIDATES]
 
 

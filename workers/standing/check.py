@@ -5,6 +5,10 @@
     write   under the agent's lock: relate, settle, and say what became of each
 
 A fact for which some pair is still open is not settled: it stays stored and recallable, and waits for its answer.
+
+It was compared with the nearest few that stood when it was read. Where one of them stands no longer when it is written, whoever
+retired or merged that, something else may have been hidden behind it: the fact is looked at again (account.py), until all that it
+was compared with stands. So of two that conflict, and both stand in the end, neither was ever hidden from the other.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -23,9 +27,10 @@ from workers.runtime.asking import Open
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater
 
 from . import candidates, counsel, settling
-from .account import Account
+from .account import About, Account
 from .candidates import Candidate
 from .counsel import Matter
+from .settling import Change
 from .verdicts import related
 
 OUTCOMES = ("kept", "merged", "superseded", "retired", "disputed", "revived", "unsure")
@@ -45,11 +50,15 @@ class Comparing:
 
 @dataclass(frozen=True)
 class Considered:
-    """A fact, if it is there, and everything it was compared with; `seen` numbers the agent's latest receipt at that moment."""
+    """A fact, if it is there, and everything it was compared with; `seen` numbers the agent's latest receipt at that moment.
+
+    `is_missing` is whether some of what it was compared with was forgotten since.
+    """
 
     fact: Fact | None
     compared: Sequence[Comparing] = ()
     seen: int = 0
+    is_missing: bool = False
 
     @property
     def open(self) -> Open | None:
@@ -66,7 +75,7 @@ async def consider(events: Sequence[Checked], kit: Kit, *, worker: str) -> list[
     agents = {event.agent_id for event in events}
     async with kit.database.snapshot(agents) as db:
         seen = await receipts.last_seq(db, agents)
-        rows = await _with_survivors(db, {(event.agent_id, event.fact_id) for event in events})
+        rows = await facts.survivors(db, {(event.agent_id, event.fact_id) for event in events})
         asked = [rows[event.agent_id, event.fact_id] for event in events if _is_compared(event, rows)]
         gated = {rows[event.agent_id, event.fact_id] for event in events if _is_gated(event) and _is_compared(event, rows)}
         found = dict(zip(asked, await candidates.find(db, kit, asked, gated=gated), strict=True)) if asked else {}
@@ -95,13 +104,6 @@ def _is_gated(event: Checked) -> bool:
     return isinstance(event, FactUnsettled) and event.why != "asked_again"
 
 
-async def _with_survivors(db: Read, keys: set[Key]) -> dict[Key, Fact]:
-    """These facts, each as the one it is part of now."""
-    rows = await facts.by_key(db, keys)
-    into = await facts.by_key(db, {(fact.agent_id, fact.merged_into) for fact in rows.values() if fact.merged_into})
-    return {key: into.get((fact.agent_id, fact.merged_into), fact) if fact.merged_into else fact for key, fact in rows.items()}
-
-
 async def _known(db: Read, found: dict[Fact, list[Candidate]]) -> dict[relations.Pair, Relation]:
     pairs = {relations.pair(fact.agent_id, fact.text_key, one.fact.text_key) for fact, ones in found.items() for one in ones}
     return await relations.between(db, pairs)
@@ -128,12 +130,25 @@ async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> l
     accounts: dict[str, Account] = {}
     await relations.put(db, _relations(answered, kit, now))
     linked = await relations.linked(db, {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact})
+    linked |= {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact and job.thought.is_missing}
     for agent in sorted({agent for agent, _ in linked}):
         change = await settling.find(db, agent, {key for owner, key in linked if owner == agent})
-        about = [(job.event, job.thought.fact.fact_id) for job in answered if job.event.agent_id == agent and job.thought.fact]
+        about = [_about(job, job.thought.fact, change) for job in answered if job.event.agent_id == agent and job.thought.fact]
         accounts[agent] = account = Account(change, about)
         await settling.write(db, kit.registered.table, change, due_to=account.event_id, now=now)
     return [_ending(job, accounts.get(job.event.agent_id), kit) for job in jobs]
+
+
+def _about(job: Job[Any, Considered], fact: Fact, change: Change) -> About:
+    compared = job.thought.compared
+    stand_still = not job.thought.is_missing and all(_stands(one.candidate, change) for one in compared)
+    return About(job.event, fact.fact_id, is_compared=bool(compared), stand_still=stand_still)
+
+
+def _stands(candidate: Candidate, change: Change) -> bool:
+    """Whether what stood when it was compared stands still; what was of the past already hides nothing for ever."""
+    now = change.after.get(candidate.whole.fact_id, candidate.whole)
+    return now.is_so or not candidate.whole.is_so
 
 
 async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> list[Job[Any, Considered]]:
@@ -148,7 +163,8 @@ async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> 
 def _spared(thought: Considered, gone: Collection[Key]) -> Considered:
     if thought.fact is None or thought.fact.key in gone:
         return Considered(thought.fact)
-    return Considered(thought.fact, [one for one in thought.compared if one.candidate.fact.key not in gone])
+    left = [one for one in thought.compared if one.candidate.fact.key not in gone]
+    return replace(thought, compared=left, is_missing=len(left) < len(thought.compared))
 
 
 def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) -> list[Relation]:

@@ -16,7 +16,7 @@ about, and is told to say again what is true. So there are no rings, and no clai
 import textwrap
 from uuid import UUID
 
-from events import Event, FactJoined, FactRetired, FactUnsettled
+from events import Event, FactJoined, FactRetired
 from nous.errors import UserMistake
 from store import relations
 from store.database import Write
@@ -24,7 +24,7 @@ from store.facts import Fact
 from store.relations import CONFLICTING, MERGING, Kind
 
 from . import decisions, settling, trust
-from .account import Account
+from .account import About, Account
 from .settling import Change
 
 QUOTED = 80  # characters of what a fact says, in a sentence that has more to say
@@ -80,9 +80,7 @@ async def _decided(db: Write, table: str, told: FactJoined | FactRetired, one: F
 
 def _followed(told: FactJoined | FactRetired, change: Change) -> tuple[Event, ...]:
     """What any merge and any supersession is followed by, and a look again at what was freed."""
-    follows = Account(change, [(told, told.fact_id)]).publishes(told)
-    again = {one.fact_id for one in follows if isinstance(one, FactUnsettled)}
-    return (*follows, *decisions.freed(told, change.revived - again))
+    return Account(change, [About(told, told.fact_id)]).publishes(told)
 
 
 # ── why not ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

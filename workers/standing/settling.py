@@ -45,10 +45,8 @@ class Change:
 
     @cached_property
     def revived(self) -> frozenset[UUID]:
-        """Those that were there and are active again."""
-        return frozenset(
-            fact.fact_id for fact in self.changed if fact.active and fact.fact_id in self.before and self._differs(fact, "active")
-        )
+        """Those that are active now and were not: nothing retires them any more, or a later claim of them stands by itself."""
+        return frozenset(fact.fact_id for fact in self.changed if fact.active and self._differs(fact, "active"))
 
     def _differs(self, fact: Fact, name: str) -> bool:
         before = self.before.get(fact.fact_id)

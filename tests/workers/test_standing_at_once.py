@@ -1,0 +1,189 @@
+"""Facts that several replicas check at one time: what one check could not see, because it looks at a few alone, another sees.
+
+A fact is compared with its nearest ones. Here they are two, and texts lie on a circle, so that a handful of facts hides another.
+"""
+
+import math
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nous import clock
+from nous.settings import Settings
+from providers.mind import Judgement, Pair
+from providers.zero import ZeroEmbedder
+from tests.workers.claims import BERGEN, OSLO, ROME, learned
+from tests.workers.conftest import Memory, ScriptedMind
+from workers.runtime.life import Life
+from workers.runtime.record import Delivery, opened
+from workers.runtime.streams import Entry
+from workers.standing import candidates
+
+FEW = 2
+"""How many a fact is compared with."""
+
+WORDS = ("indeed", "surely", "actually", "certainly", "truly", "really")
+
+
+class Circle(ZeroEmbedder):
+    """Texts on a circle, each at the degrees it was put at; none is near enough to another to be taken for it without a mind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.confirm_similarity = self.check_similarity = 1.1
+        self.degrees: dict[str, float] = {}
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(texts), 512), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            angle = math.radians(self.degrees[text])
+            row[:2] = math.cos(angle), math.sin(angle)
+        return vectors
+
+
+class Desks(ScriptedMind):
+    """Of texts with a number the same number is the same thing, another one says otherwise; of others it says what it was told."""
+
+    def _judged(self, number: int, pair: Pair) -> Judgement:
+        said = [re.search(r"\d+", one.content) for one in (pair.older, pair.newer)]
+        if not all(said):
+            return super()._judged(number, pair)
+        older, newer = (one.group() for one in said if one)
+        return Judgement(pair=number, relation="same" if older == newer else "updates", richer=None, reason="by its number")
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """No heartbeats: these pages are worked by hand and are of no group."""
+    return settings.model_copy(update={"claim_after_s": 600.0})
+
+
+@pytest.fixture
+def embedder() -> Circle:  # type: ignore[override]
+    return Circle()
+
+
+@pytest.fixture
+def mind() -> ScriptedMind:
+    return Desks()
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "CANDIDATES", FEW)
+
+
+@dataclass
+class Check:
+    """A page that a replica has thought about and not written yet."""
+
+    life: Life
+    thought: list[tuple[Delivery, Any]]
+
+    async def end(self) -> None:
+        """Write it, and publish what follows."""
+        await self.life.announced(await self.life.write(self.thought, since=time.monotonic()))
+
+
+async def begin(memory: Memory, worker: str = "supersession_checker", *, limit: int | None = None) -> Check | None:
+    """Think about what was published for this worker, the next so many as one page; None when there is nothing."""
+    life = memory.benches[worker].life
+    found = await memory.redis.xrange(life.stream, min=f"({memory.read.get(life.stream, '0')}", count=limit)
+    if not found:
+        return None
+    memory.read[life.stream] = found[-1][0].decode()
+    deliveries, _ = opened(life.worker, [Entry(entry_id.decode(), fields) for entry_id, fields in found], now=clock.now())
+    return Check(life, await life.think(deliveries))
+
+
+async def stored(memory: Memory, claims: Mapping[str, float], embedder: Circle, degrees: float, **over: Any) -> Check:
+    """Store claims, each with the hour it was made at, a degree apart from each other; and think about them, as one page."""
+    for place, content in enumerate(claims):
+        embedder.degrees[content] = degrees + place
+    await memory.benches["deduplicator"].work(*(learned(content, hour, **over) for content, hour in claims.items()))
+    check = await begin(memory)
+    assert check
+    return check
+
+
+async def standing(memory: Memory) -> list[str]:
+    return [fact.content for fact in await memory.facts() if fact.active]
+
+
+def desk(number: int) -> str:
+    return f"Maria's desk is number {number}."
+
+
+async def test_what_is_hidden_by_facts_that_arrive_late_and_are_retired_meanwhile_is_found_all_the_same(
+    memory: Memory, embedder: Circle
+) -> None:
+    """What retires them is of the past itself, so that nothing that stands has retired anything."""
+    await (await stored(memory, {desk(8): 8}, embedder, 1.5)).end()
+    await (await stored(memory, {desk(9): 9}, embedder, 90)).end()
+    await memory.settle()
+    assert await standing(memory) == [desk(9)]
+    late = await stored(memory, {desk(1): 1, desk(2): 2, desk(3): 3}, embedder, 0)
+    newest = await stored(memory, {desk(20): 20}, embedder, 0)
+    await late.end()
+    await newest.end()
+    assert (await memory.outcomes())[-1] == "kept", "it saw none but those, and others had retired them"
+    await memory.settle()
+    assert await standing(memory) == [desk(20)]
+
+
+async def test_what_is_hidden_by_wordings_that_are_merged_meanwhile_is_found_all_the_same(memory: Memory, embedder: Circle) -> None:
+    await (await stored(memory, {desk(7): 1}, embedder, 90)).end()
+    await (await stored(memory, {f"Maria sits at desk 7, {word}.": 2 + hour / 10 for hour, word in enumerate(WORDS)}, embedder, 0)).end()
+    await memory.settle()
+    assert await standing(memory) == [desk(7)]
+
+
+async def test_what_is_true_again_by_a_late_claim_of_the_user_is_compared_with_what_was_claimed_meanwhile(
+    memory: Memory, embedder: Circle, mind: ScriptedMind
+) -> None:
+    """While it was retired, by a word of the assistant, nothing was compared with it."""
+    for one, other in ((OSLO, BERGEN), (BERGEN, ROME), (OSLO, ROME)):
+        mind.says(one, "updates", other)
+    assistant = {"provenance": "assistant_derived"}
+    for at, (content, hour, over) in enumerate([(OSLO, 1, assistant), (BERGEN, 2, assistant), (ROME, 3, {})]):
+        await (await stored(memory, {content: hour}, embedder, at * 10, **over)).end()
+        await memory.settle()
+    await memory.learn(learned(OSLO, 1.5))
+    assert await standing(memory) == [ROME]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_is_checked_at_one_time_with_whatever_else_the_newest_stands_alone(
+    memory: Memory, embedder: Circle, seed: int
+) -> None:
+    """Claims in any order, each desk in several wordings; pages are thought about and written in any order, up to four at one time."""
+    dice = random.Random(seed)
+    claims = [
+        (f"{word} {number}" if word else desk(number), number + at / 10)
+        for number in range(9)
+        for at, word in enumerate(("", "Desk", "Place"))
+    ]
+    for content, _ in claims:
+        embedder.degrees[content] = dice.uniform(0, 360)
+    left = dice.sample(claims, len(claims))
+    begun: list[Check] = []
+    while True:
+        some = [left.pop() for _ in range(min(len(left), dice.choice([0, 1, 4])))]
+        if some:
+            await memory.benches["deduplicator"].work(*(learned(content, hour) for content, hour in some))
+        for worker in dice.sample(["supersession_checker", "supersession_rechecker"], 2):
+            if len(begun) < 4 and (check := await begin(memory, worker, limit=dice.choice([1, 3, 20]))):
+                begun.append(check)
+        if begun:
+            await begun.pop(dice.randrange(len(begun))).end()
+        elif not left:
+            break
+    newest = [content for content, hour in claims if int(hour) == 8]
+    assert await standing(memory) == newest[:1]
