@@ -91,8 +91,8 @@ class FactUnsettled(Event):
     fact_id: UUID = Field(description="The fact.")
     why: Unsettling = Field(
         description=(
-            "What happened: it was claimed again; it retired another, or another that it was compared with was retired meanwhile;"
-            " it was freed, by a person or by a late claim; or another mind is asked."
+            "What happened: it was claimed again; it retired another, or another may have been hidden by what it was compared"
+            " with; it was freed, by a person or by a late claim; or another mind is asked."
         )
     )
 

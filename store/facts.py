@@ -1,5 +1,6 @@
 """Facts: what an agent remembers, one row each, and the words for changing them."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -358,6 +359,8 @@ def way(key: Key, known: Mapping[Key, Fact]) -> Iterator[Fact]:
 
 async def parts(db: Read, keys: Collection[Key]) -> list[tuple[Key, Key]]:
     """Each of these facts and every row merged into one of them, with the one it is part of."""
+    if not keys:
+        return []
     rows = await db.execute(
         text(
             "WITH q AS (SELECT * FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id))"
@@ -367,6 +370,30 @@ async def parts(db: Read, keys: Collection[Key]) -> list[tuple[Key, Key]]:
         many.apart(keys, "agents", "facts"),
     )
     return [((row.agent_id, row.fact_id), (row.agent_id, row.whole)) for row in rows]
+
+
+async def conflicting(db: Read, texts: Collection[tuple[str, bytes, datetime]]) -> Counter[tuple[str, bytes, datetime]]:
+    """For each of these (agent_id, text_key, at): how many rows are known to conflict with the text and are so, or were after `at`."""
+    counted: Counter[tuple[str, bytes, datetime]] = Counter()
+    if not texts:
+        return counted
+    other = (
+        "SELECT r.{other}_key AS key FROM heart.relations r"
+        " WHERE r.agent_id = q.agent_id AND r.{own}_key = q.text_key AND r.relation IN ('updates', 'contradicts')"
+    )
+    rows = await db.execute(
+        text(
+            "SELECT q.agent_id, q.text_key, q.at, n.counted"
+            " FROM unnest(CAST(:agents AS text[]), CAST(:keys AS bytea[]), CAST(:ats AS timestamptz[])) AS q(agent_id, text_key, at)"
+            " CROSS JOIN LATERAL (SELECT count(*) AS counted"
+            f"  FROM ({other.format(own='low', other='high')} UNION ALL {other.format(own='high', other='low')} OFFSET 0) o"
+            "  CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.text_key = o.key OFFSET 0) f"
+            f"  WHERE {is_so('f')} OR f.merged_into IS NOT NULL OR f.valid_to > q.at) n"
+        ),
+        many.apart(texts, "agents", "keys", "ats"),
+    )
+    counted.update({(row.agent_id, row.text_key, row.at): row.counted for row in rows})
+    return counted
 
 
 async def chain(db: Read, key: Key) -> list[Fact]:

@@ -1,8 +1,8 @@
 """Supersession rechecker: how a fact stands is looked at again when something changed that its last check did not see.
 
     fact_unsettled ─┬─ claimed again ───▶ nothing is asked: its new time alone may change what stands
-                    ├─ retired another, or what it was compared with was retired or merged meanwhile
-                    │       └───────────▶ compared with the next of its subject, until all that it was compared with stands
+                    ├─ retired another, or another may have been hidden by what it was compared with
+                    │       └───────────▶ compared with the next of its subject, until nothing new conflicts with it
                     ├─ freed, by a person or by a late claim
                     │       └───────────▶ compared with what was claimed while it did not stand
                     └─ asked again ─────▶ another mind is asked what no mind could tell

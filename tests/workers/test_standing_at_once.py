@@ -9,12 +9,14 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from events import FactLearned
 from nous import clock
 from nous.settings import Settings
 from providers.mind import Judgement, Pair
@@ -52,11 +54,16 @@ class Desks(ScriptedMind):
     """Of texts with a number the same number is the same thing, another one says otherwise; of others it says what it was told."""
 
     def _judged(self, number: int, pair: Pair) -> Judgement:
-        said = [re.search(r"\d+", one.content) for one in (pair.older, pair.newer)]
-        if not all(said):
+        older, newer = number_in(pair.older.content), number_in(pair.newer.content)
+        if older is None or newer is None:
             return super()._judged(number, pair)
-        older, newer = (one.group() for one in said if one)
         return Judgement(pair=number, relation="same" if older == newer else "updates", richer=None, reason="by its number")
+
+
+def number_in(content: str) -> str | None:
+    """The number it names, if it names one."""
+    found = re.search(r"\d+", content)
+    return found.group() if found else None
 
 
 @pytest.fixture
@@ -159,31 +166,73 @@ async def test_what_is_true_again_by_a_late_claim_of_the_user_is_compared_with_w
     assert await standing(memory) == [ROME]
 
 
-@pytest.mark.parametrize("seed", range(12))
-async def test_whatever_is_checked_at_one_time_with_whatever_else_the_newest_stands_alone(
-    memory: Memory, embedder: Circle, seed: int
+# ── any claims, in any order, any of them at one time ─────────────────────────────────────────────────────────────────────────
+
+CLAIMS = 30
+ALL_AT_A_TIME = 1_000
+"""As many candidates as there are facts: nothing is hidden."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A desk by its number, in one of several wordings."""
+
+    content: str
+    hour: float
+    provenance: str
+
+    def told(self, agent: str) -> FactLearned:
+        """As its agent publishes it."""
+        return learned(self.content, self.hour, provenance=self.provenance, agent_id=agent)
+
+
+class Story:
+    """Claims of a user and of an assistant, some made again; where each wording lies on the circle is drawn too."""
+
+    def __init__(self, seed: int, embedder: Circle) -> None:
+        self.dice = random.Random(seed)
+        self.claims = [self._claim(number / 3) for number in range(CLAIMS)]
+        embedder.degrees |= {claim.content: self.dice.uniform(0, 360) for claim in self.claims}
+
+    def _claim(self, hour: float) -> Claim:
+        wording = self.dice.choice(["Maria's desk is number {}.", "Desk {}", "Place {}", "Seat {}"])
+        return Claim(
+            wording.format(self.dice.randrange(8)), hour, self.dice.choice(["user_stated", "assistant_derived", "assistant_derived"])
+        )
+
+    async def all_at_once(self, memory: Memory, agent: str) -> None:
+        """Claims come in any order; up to four pages are thought about at one time, and written in any order."""
+        left = self.dice.sample(self.claims, len(self.claims))
+        begun: list[Check] = []
+        while True:
+            some = [left.pop() for _ in range(min(len(left), self.dice.choice([0, 1, 4])))]
+            if some:
+                await memory.benches["deduplicator"].work(*(claim.told(agent) for claim in some))
+            for worker in self.dice.sample(["supersession_checker", "supersession_rechecker"], 2):
+                if len(begun) < 4 and (check := await begin(memory, worker, limit=self.dice.choice([1, 3, 20]))):
+                    begun.append(check)
+            if begun:
+                await begun.pop(self.dice.randrange(len(begun))).end()
+            elif not left:
+                return
+
+
+async def stands(memory: Memory, agent: str) -> list[tuple[str | None, datetime, datetime, str, bool]]:
+    """What is true now, whichever of its wordings tells it: its number, its first and last claim, by whom, whether it disputes another."""
+    return sorted(
+        (number_in(fact.content), fact.valid_from, fact.claimed_at, fact.provenance, fact.disputes is not None)
+        for fact in await memory.facts(agent)
+        if fact.active
+    )
+
+
+@pytest.mark.parametrize("seed", range(16))
+async def test_whatever_is_checked_at_one_time_with_whatever_else_what_stands_is_what_follows_of_one_claim_after_another(
+    memory: Memory, embedder: Circle, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Claims in any order, each desk in several wordings; pages are thought about and written in any order, up to four at one time."""
-    dice = random.Random(seed)
-    claims = [
-        (f"{word} {number}" if word else desk(number), number + at / 10)
-        for number in range(9)
-        for at, word in enumerate(("", "Desk", "Place"))
-    ]
-    for content, _ in claims:
-        embedder.degrees[content] = dice.uniform(0, 360)
-    left = dice.sample(claims, len(claims))
-    begun: list[Check] = []
-    while True:
-        some = [left.pop() for _ in range(min(len(left), dice.choice([0, 1, 4])))]
-        if some:
-            await memory.benches["deduplicator"].work(*(learned(content, hour) for content, hour in some))
-        for worker in dice.sample(["supersession_checker", "supersession_rechecker"], 2):
-            if len(begun) < 4 and (check := await begin(memory, worker, limit=dice.choice([1, 3, 20]))):
-                begun.append(check)
-        if begun:
-            await begun.pop(dice.randrange(len(begun))).end()
-        elif not left:
-            break
-    newest = [content for content, hour in claims if int(hour) == 8]
-    assert await standing(memory) == newest[:1]
+    story = Story(seed, embedder)
+    await story.all_at_once(memory, "agent-1")
+    monkeypatch.setattr(candidates, "CANDIDATES", ALL_AT_A_TIME)
+    for claim in story.claims:
+        await memory.learn(claim.told("agent-2"))
+    assert await stands(memory, "agent-1") == await stands(memory, "agent-2")

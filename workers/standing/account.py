@@ -5,7 +5,8 @@ A change is due to the event about the fact itself, or else about the fact it ga
 Looked at again, once for a page, is whatever stands and was not compared with all that stands as it does now:
 
     it retired another                          ┐  something else may have been
-    what it was compared with stands no longer  ┘  hidden behind that
+    what it was compared with stands no longer  │  hidden behind that
+    it was compared with ten, and some conflict ┘
     it stands again, unlike before              ─  while it did not, nothing was compared with it
 """
 
@@ -26,12 +27,12 @@ TOLD = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "val
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """An event and the fact it is about; whether that was compared with others, and whether all those stand still."""
+    """An event and the fact it is about; whether that was compared with others, and whether these may have hidden another."""
 
     event: Event
     fact_id: UUID
     is_compared: bool = False
-    stand_still: bool = True
+    may_have_hidden: bool = False
 
 
 class Account:
@@ -91,9 +92,11 @@ class Account:
         again: dict[str, list[tuple[UUID, Unsettling]]] = {}
         seen: set[UUID] = set()
         for event_id, fact_id, why in self._unsettled():
-            if fact_id not in seen and self.change.after[fact_id].active:
-                seen.add(fact_id)
-                again.setdefault(event_id, []).append((fact_id, why))
+            now = self.change.after.get(fact_id)
+            whole = now and self.change.after[now.merged_into or now.fact_id]
+            if whole and whole.active and whole.fact_id not in seen:
+                seen.add(whole.fact_id)
+                again.setdefault(event_id, []).append((whole.fact_id, why))
         return again
 
     def _unsettled(self) -> Iterator[tuple[str, UUID, Unsettling]]:
@@ -101,8 +104,8 @@ class Account:
             if fact.superseded_by:
                 yield self.event_id(fact), fact.superseded_by, "retired_another"
         for one in self._about:
-            if not one.stand_still and (now := self.change.after.get(one.fact_id)):
-                yield one.event.event_id, now.merged_into or now.fact_id, "retired_another"
+            if one.may_have_hidden:
+                yield one.event.event_id, one.fact_id, "retired_another"
         compared = {one.fact_id for one in self._about if one.is_compared}
         for fact_id in sorted(self.change.revived - compared, key=str):
             yield self.event_id(self.change.after[fact_id]), fact_id, "freed"

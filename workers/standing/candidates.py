@@ -1,8 +1,9 @@
 """Which facts a fact is compared with: likely twins, those of the same subject, and the nearest by content, at most ten.
 
 Most real updates score below every threshold for twins (0.57 to 0.87 on MiniLM, BEAM), so the nearest are taken without one. Facts
-that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it. What is
-hidden behind the ten is found when one of them stands no longer (check.py).
+that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it.
+
+What was hidden behind the ten is found by looking again (check.py), when what is known to conflict with it is left out.
 """
 
 import asyncio
@@ -15,9 +16,10 @@ from typing import Literal
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from store import facts, vectors
+from store import facts, relations, vectors
 from store.database import Read
 from store.facts import Fact, Key, subject_key
+from store.relations import CONFLICTING
 from store.vectors import Asking, Near
 from workers.runtime.worker import Kit
 
@@ -39,25 +41,45 @@ class Candidate:
 
 
 async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: Collection[Fact] = ()) -> list[list[Candidate]]:
-    """For each of these facts its candidates, the most telling first; for those `gated` only likely twins and those of the same subject."""
+    """For each of these facts its candidates, the most telling first.
+
+    For those `gated`, which were compared before: only likely twins and those of the same subject, none that is known to conflict.
+    """
     wanted = [Asking(fact.agent_id, fact.fact_id, fact.valid_from) for fact in asking]
-    near = await vectors.neighbours(db, kit.registered.table, wanted, limit=CANDIDATES + await _most_wordings(db, asking))
+    limit = CANDIDATES + await _most_left_out(db, asking, gated)
+    near = await vectors.neighbours(db, kit.registered.table, wanted, limit=limit)
     cutoff = kit.settings.subject_similarity if kit.settings.subject_similarity is not None else SUBJECT_SIMILARITY
-    named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking, cutoff), limit=CANDIDATES)
+    named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking, cutoff), limit=limit)
     rows = await facts.by_key(
         db, {(fact.agent_id, one.fact_id) for fact, *some in zip(asking, near, named, strict=True) for one in chain(*some)}
     )
     wholes = await facts.wholes(db, rows)
-    return [
-        _ranked(fact, nearest, namesakes, rows, wholes, check_similarity=kit.embedder.check_similarity, gated=fact in gated)
+    ranked = [
+        _ranked(fact, nearest, namesakes, rows, wholes, check_similarity=kit.embedder.check_similarity)
         for fact, nearest, namesakes in zip(asking, near, named, strict=True)
     ]
+    return [ones[:CANDIDATES] for ones in await _gated(db, asking, ranked, gated)]
 
 
-async def _most_wordings(db: Read, asking: Sequence[Fact]) -> int:
-    """How many of the nearest may be nothing but wordings of the fact itself, for the fact that has most."""
-    keys = {fact.key for fact in asking if fact.confirmation_count}
-    return max(Counter(whole for _, whole in await facts.parts(db, keys)).values(), default=1) - 1 if keys else 0
+async def _gated(db: Read, asking: Sequence[Fact], ranked: Sequence[list[Candidate]], gated: Collection[Fact]) -> list[list[Candidate]]:
+    telling = [[one for one in ones if one.why != "near"] if fact in gated else ones for fact, ones in zip(asking, ranked, strict=True)]
+    known = await relations.between(
+        db, {_pair(fact, one) for fact, ones in zip(asking, telling, strict=True) if fact in gated for one in ones}
+    )
+    against = {pair for pair, relation in known.items() if relation.relation in CONFLICTING}
+    return [[one for one in ones if _pair(fact, one) not in against] for fact, ones in zip(asking, telling, strict=True)]
+
+
+def _pair(fact: Fact, candidate: Candidate) -> relations.Pair:
+    return relations.pair(fact.agent_id, fact.text_key, candidate.fact.text_key)
+
+
+async def _most_left_out(db: Read, asking: Sequence[Fact], gated: Collection[Fact]) -> int:
+    """How many of the nearest may be left out, for the fact that has most of them: its own wordings, and what is known to conflict."""
+    again = [fact for fact in asking if fact.confirmation_count]
+    wordings = Counter(whole for part, whole in await facts.parts(db, [fact.key for fact in again]) if part != whole)
+    against = await facts.conflicting(db, [(fact.agent_id, fact.text_key, fact.valid_from) for fact in gated])
+    return max((wordings[fact.key] + against[fact.agent_id, fact.text_key, fact.valid_from] for fact in asking), default=0)
 
 
 async def _subjects(db: Read, asking: Sequence[Fact], cutoff: float) -> list[list[str]]:
@@ -102,7 +124,6 @@ def _ranked(
     wholes: Mapping[Key, Fact],
     *,
     check_similarity: float,
-    gated: bool,
 ) -> list[Candidate]:
     namesakes = {one.fact_id for one in named}
     similarity = {one.fact_id: one.similarity for one in (*near, *named)}
@@ -114,10 +135,8 @@ def _ranked(
         if row is None or whole is None or row.text_key == fact.text_key or whole.fact_id == fact.fact_id:
             continue
         why: Why = "likely twin" if similarity[fact_id] >= check_similarity else "same subject" if fact_id in namesakes else "near"
-        if gated and why == "near":
-            continue
         found.setdefault(whole.fact_id, Candidate(row, whole, similarity[fact_id], why))
-    return list(found.values())[:CANDIDATES]
+    return list(found.values())
 
 
 def _weight(similarity: float, is_namesake: bool, check_similarity: float) -> int:

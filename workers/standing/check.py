@@ -6,9 +6,10 @@
 
 A fact for which some pair is still open is not settled: it stays stored and recallable, and waits for its answer.
 
-It was compared with the nearest few that stood when it was read. Where one of them stands no longer when it is written, whoever
-retired or merged that, something else may have been hidden behind it: the fact is looked at again (account.py), until all that it
-was compared with stands. So of two that conflict, and both stand in the end, neither was ever hidden from the other.
+It was compared with the nearest few as they stood when it was read. Where one of them stands no longer when it is written, whoever
+retired or merged that, or conflicts with it and took the place of another, something else may have been hidden behind it: the fact
+is looked at again (account.py), without what is known to conflict with it, until nothing new does. So of two that conflict, and
+both stand in the end, neither was ever hidden from the other by what conflicts with it too.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -22,7 +23,7 @@ from store import facts, receipts, relations
 from store.answers import Answer
 from store.database import Read, Write
 from store.facts import Fact, Key
-from store.relations import Relation
+from store.relations import CONFLICTING, Relation
 from workers.runtime.asking import Open
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater
 
@@ -46,6 +47,12 @@ class Comparing:
     matter: Matter
     known: Relation | None
     answer: Answer | Open | None = None
+
+    @property
+    def conflicts(self) -> bool:
+        """Whether the two are known or said not to be true at one time."""
+        said = self.known.relation if self.known else self.answer.relation if isinstance(self.answer, Answer) else None
+        return said in CONFLICTING
 
 
 @dataclass(frozen=True)
@@ -141,14 +148,13 @@ async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> l
 
 def _about(job: Job[Any, Considered], fact: Fact, change: Change) -> About:
     compared = job.thought.compared
-    stand_still = not job.thought.is_missing and all(_stands(one.candidate, change) for one in compared)
-    return About(job.event, fact.fact_id, is_compared=bool(compared), stand_still=stand_still)
+    is_crowded = len(compared) == candidates.CANDIDATES and any(one.conflicts for one in compared)
+    may_have_hidden = job.thought.is_missing or is_crowded or any(_stands_no_longer(one.candidate, change) for one in compared)
+    return About(job.event, fact.fact_id, is_compared=bool(compared), may_have_hidden=may_have_hidden)
 
 
-def _stands(candidate: Candidate, change: Change) -> bool:
-    """Whether what stood when it was compared stands still; what was of the past already hides nothing for ever."""
-    now = change.after.get(candidate.whole.fact_id, candidate.whole)
-    return now.is_so or not candidate.whole.is_so
+def _stands_no_longer(candidate: Candidate, change: Change) -> bool:
+    return candidate.whole.is_so and not change.after.get(candidate.whole.fact_id, candidate.whole).is_so
 
 
 async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> list[Job[Any, Considered]]:
