@@ -21,6 +21,7 @@ from nous import clock
 from nous.settings import Settings
 from providers.mind import Judgement, Pair
 from providers.zero import ZeroEmbedder
+from store import forgetting, lineage
 from tests.workers.claims import BERGEN, OSLO, ROME, learned
 from tests.workers.conftest import Memory, ScriptedMind
 from workers.runtime.life import Life
@@ -164,6 +165,19 @@ async def test_what_is_true_again_by_a_late_claim_of_the_user_is_compared_with_w
         await memory.settle()
     await memory.learn(learned(OSLO, 1.5))
     assert await standing(memory) == [ROME]
+
+
+async def test_what_is_hidden_by_what_is_forgotten_meanwhile_is_found_all_the_same(memory: Memory, embedder: Circle) -> None:
+    await (await stored(memory, {desk(5): 5}, embedder, 90)).end()
+    await (await stored(memory, {"Maria likes tea.": 1, "Maria likes cake.": 2}, embedder, 0)).end()
+    check = await stored(memory, {desk(7): 7}, embedder, 0.5)
+    kit = memory.benches["supersession_checker"].kit
+    async with kit.database.erase(["agent-1"]) as db:
+        liked = [fact.fact_id for fact in await memory.facts() if "likes" in fact.content]
+        await forgetting.erase(db, await lineage.of(db, "agent-1", fact_ids=liked), by="the decision", now=clock.now())
+    await check.end()
+    await memory.settle()
+    assert await standing(memory) == [desk(7)]
 
 
 # ── any claims, in any order, any of them at one time ─────────────────────────────────────────────────────────────────────────
