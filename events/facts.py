@@ -21,7 +21,7 @@ from pydantic import Field
 from .base import Confidence, Content, Count, Event, Moment, Provenance, ShortText, stated
 from .identity import derived
 
-Unsettling = Literal["claimed_again", "retired_another", "freed", "asked_again"]
+Unsettling = Literal["claimed_again", "retired_another", "may_have_missed", "freed", "asked_again"]
 """Why a fact is looked at again."""
 
 
@@ -91,8 +91,8 @@ class FactUnsettled(Event):
     fact_id: UUID = Field(description="The fact.")
     why: Unsettling = Field(
         description=(
-            "What happened: it was claimed again; it retired another, or another may have been hidden by what it was compared"
-            " with; it was freed, by a person or by a late claim; or another mind is asked."
+            "What happened: it was claimed again; it retired another; another may have been hidden by what it was compared with;"
+            " it was freed, by a person or by a late claim; or another mind is asked."
         )
     )
 

@@ -1,6 +1,5 @@
 """Facts: what an agent remembers, one row each, and the words for changing them."""
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -319,6 +318,21 @@ async def agents(db: Read) -> list[str]:
     return [row.agent_id for row in rows]
 
 
+async def still_so(db: Read, keys: Collection[Key]) -> set[Key]:
+    """Those of these facts that stand for themselves and that nothing says otherwise of."""
+    if not keys:
+        return set()
+    rows = await db.execute(
+        text(
+            "SELECT f.agent_id, f.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, fact_id)"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.fact_id = q.fact_id OFFSET 0) f"
+            f" WHERE {is_so('f')}"
+        ),
+        many.apart(keys, "agents", "ids"),
+    )
+    return {(row.agent_id, row.fact_id) for row in rows}
+
+
 async def survivors(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
     """For each of these facts the one it is part of now: itself, unless it was merged."""
     return await wholes(db, await by_key(db, keys))
@@ -370,30 +384,6 @@ async def parts(db: Read, keys: Collection[Key]) -> list[tuple[Key, Key]]:
         many.apart(keys, "agents", "facts"),
     )
     return [((row.agent_id, row.fact_id), (row.agent_id, row.whole)) for row in rows]
-
-
-async def conflicting(db: Read, texts: Collection[tuple[str, bytes, datetime]]) -> Counter[tuple[str, bytes, datetime]]:
-    """For each of these (agent_id, text_key, at): how many rows are known to conflict with the text and are so, or were after `at`."""
-    counted: Counter[tuple[str, bytes, datetime]] = Counter()
-    if not texts:
-        return counted
-    other = (
-        "SELECT r.{other}_key AS key FROM heart.relations r"
-        " WHERE r.agent_id = q.agent_id AND r.{own}_key = q.text_key AND r.relation IN ('updates', 'contradicts')"
-    )
-    rows = await db.execute(
-        text(
-            "SELECT q.agent_id, q.text_key, q.at, n.counted"
-            " FROM unnest(CAST(:agents AS text[]), CAST(:keys AS bytea[]), CAST(:ats AS timestamptz[])) AS q(agent_id, text_key, at)"
-            " CROSS JOIN LATERAL (SELECT count(*) AS counted"
-            f"  FROM ({other.format(own='low', other='high')} UNION ALL {other.format(own='high', other='low')} OFFSET 0) o"
-            "  CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.text_key = o.key OFFSET 0) f"
-            f"  WHERE {is_so('f')} OR f.merged_into IS NOT NULL OR f.valid_to > q.at) n"
-        ),
-        many.apart(texts, "agents", "keys", "ats"),
-    )
-    counted.update({(row.agent_id, row.text_key, row.at): row.counted for row in rows})
-    return counted
 
 
 async def chain(db: Read, key: Key) -> list[Fact]:

@@ -4,6 +4,7 @@ Kept by text, not by fact: the same words said again are related as they were, a
 known to be related; "unsure" is no row.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from sqlalchemy import text
 
 from . import many
 from .database import Erase, Read, Write
+from .facts import Fact, Key, is_so
 
 Kind = Literal["same", "refines", "updates", "contradicts", "compatible"]
 MERGING = ("same", "refines")
@@ -137,6 +139,31 @@ async def linked(db: Read, texts: Collection[tuple[str, bytes]]) -> set[tuple[st
         many.apart(texts, "agents", "keys"),
     )
     return {(row.agent_id, row.key) for row in rows}
+
+
+async def rivals(db: Read, of: Collection[Fact]) -> Counter[Key]:
+    """How many rows are known to conflict with each of these facts' texts and are so, or were after it was first claimed."""
+    if not of:
+        return Counter()
+    known = (
+        "SELECT r.{other}_key AS key FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.{own}_key = q.text_key"
+        " AND r.relation = ANY(CAST(:kinds AS text[]))"
+    )
+    one = "SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one"
+    rows = await db.execute(
+        text(
+            "SELECT q.agent_id, q.fact_id, n.rivals FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[]), CAST(:keys AS bytea[]),"
+            " CAST(:ats AS timestamptz[])) AS q(agent_id, fact_id, text_key, at) CROSS JOIN LATERAL (SELECT count(*) AS rivals"
+            f" FROM ({known.format(own='low', other='high')} UNION ALL {known.format(own='high', other='low')} OFFSET 0) o"
+            f" CROSS JOIN LATERAL ({one}.text_key = o.key OFFSET 0) f LEFT JOIN LATERAL ({one}.fact_id = f.merged_into OFFSET 0) w ON true"
+            f" WHERE {is_so('f')} OR f.valid_to > q.at OR {is_so('w')} OR w.valid_to > q.at) n"
+        ),
+        {
+            **many.apart([(fact.agent_id, fact.fact_id, fact.text_key, fact.valid_from) for fact in of], "agents", "ids", "keys", "ats"),
+            "kinds": list(CONFLICTING),
+        },
+    )
+    return Counter({(row.agent_id, row.fact_id): row.rivals for row in rows if row.rivals})
 
 
 def _relation(row: Any) -> Relation:

@@ -1,14 +1,12 @@
 """Supersession rechecker: how a fact stands is looked at again when something changed that its last check did not see.
 
-    fact_unsettled ─┬─ claimed again ───▶ nothing is asked: its new time alone may change what stands
-                    ├─ retired another, or another may have been hidden by what it was compared with
-                    │       └───────────▶ compared with the next of its subject, until nothing new conflicts with it
-                    ├─ freed, by a person or by a late claim
-                    │       └───────────▶ compared with what was claimed while it did not stand
-                    └─ asked again ─────▶ another mind is asked what no mind could tell
+    fact_unsettled ─┬─ claimed again ────▶ nothing is asked: its new time alone may change what stands
+                    ├─ retired another ──▶ compared with the next of its subject and likely twins, until nothing is retired any more
+                    ├─ may have missed ──▶ compared with the next, of any subject, until nothing new conflicts with it
+                    ├─ freed, by a person or a late claim ▶ compared with what was claimed while it did not stand
+                    └─ asked again ──────▶ another mind is asked what no mind could tell
 
-It does what the supersession checker does, for facts that were checked before: unless another mind is wanted, only likely twins and
-facts of the same subject are asked about.
+It does what the supersession checker does, for facts that were checked before; what is known to conflict is not compared again.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """How one agent's facts stand is never another's: no candidate, relation, answer or version of another's, also without a filter."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,10 +51,12 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "facts.by_text": lambda db, _: facts.by_text(db, "b", [LOW]),
     "facts.subjects": lambda db, _: facts.subjects(db, ["b"]),
     "facts.survivors": lambda db, _: facts.survivors(db, [("b", ONE.fact_id)]),
+    "facts.still_so": lambda db, _: facts.still_so(db, [("b", ONE.fact_id)]),
     "facts.chain": lambda db, _: facts.chain(db, ("b", ONE.fact_id)),
     "relations.between": lambda db, _: relations.between(db, [PAIR]),
     "relations.among": lambda db, _: relations.among(db, "b", [LOW, HIGH]),
     "relations.reachable": lambda db, _: _more_than({LOW}, relations.reachable(db, "b", [LOW])),
+    "relations.rivals": lambda db, _: relations.rivals(db, [replace(ONE, agent_id="b")]),
     "relations.linked": lambda db, _: relations.linked(db, [("b", LOW)]),
     "answers.kept": lambda db, _: answers.kept(db, [PAIR], prompt="relation-1", model="a-model"),
     "versions.listed": lambda db, _: versions.listed(db, known_at=NOON, agent="b", inactive=True, limit=None),

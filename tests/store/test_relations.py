@@ -1,15 +1,16 @@
 """Relations: how two texts of an agent stand to each other; the first that is known stays, and a person outranks every mind."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from store import relations
+from store import facts, relations
 from store.database import Database, Write
 from store.relations import Kind, Relation
-from tests.factories import a_relation
+from tests.factories import NOON, a_fact, a_relation
 
 A, B, C, D, E = (letter.encode() for letter in "ABCDE")
 
@@ -112,3 +113,33 @@ async def test_what_is_no_relation_is_refused(database: Database, wrong: dict[st
     with pytest.raises(DBAPIError, match=rule):
         async with database.write(["a"]) as db:
             await relations.put(db, [replace(related(A, "same", B), **wrong)])
+
+
+HOUR = timedelta(hours=1)
+RIVALS: dict[str, tuple[Kind, dict[str, Any], int]] = {
+    "that is so": ("updates", {}, 1),
+    "that contradicts": ("contradicts", {}, 1),
+    "that is compatible": ("compatible", {}, 0),
+    "that says the same": ("same", {}, 0),
+    "that is archived": ("updates", {"active": False, "archived_at": NOON}, 1),
+    "that was so later": ("updates", {"active": False, "valid_to": NOON + HOUR}, 1),
+    "that was so until then": ("updates", {"active": False, "valid_to": NOON}, 0),
+    "that was so earlier": ("updates", {"active": False, "valid_to": NOON - HOUR}, 0),
+}
+
+
+@pytest.mark.parametrize("is_merged", [False, True], ids=["a fact", "a wording of one"])
+@pytest.mark.parametrize(("kind", "over", "counted"), RIVALS.values(), ids=RIVALS.keys())
+async def test_of_what_is_known_to_conflict_with_a_fact_counts_what_is_so_or_was_so_after_it_was_claimed(
+    db: Write, kind: Kind, over: dict[str, Any], counted: int, is_merged: bool
+) -> None:
+    for at in range(4):  # one of two pairs has its key first, the other last
+        mine, rival = a_fact(agent_id="a", valid_from=NOON), a_fact(agent_id="a", valid_from=NOON - 2 * HOUR, **over)
+        part = a_fact(agent_id="a", active=False, merged_into=rival.fact_id)
+        await facts.insert(db, [mine, rival, part] if is_merged else [mine, rival])
+        await relations.put(db, [related(mine.text_key, kind, (part if is_merged else rival).text_key)])
+        assert await relations.rivals(db, [mine]) == ({mine.key: counted} if counted else {}), at
+
+
+async def test_without_a_fact_there_are_no_rivals_and_no_statement(db: Write) -> None:
+    assert await relations.rivals(db, []) == {}

@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from html import unescape
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import asyncpg
 import pytest
 from redis.asyncio import Redis
 
 import workers
-from events import Event, FactLearned, FactStored, FactUnsettled, decode
+from events import Event, FactLearned, FactStored, FactUnsettled, Unsettling, decode
 from nous import clock
 from nous.errors import Contended, Outage
 from nous.settings import Settings
@@ -563,7 +563,7 @@ async def test_the_same_question_is_not_paid_for_when_a_fact_is_checked_again(
     server.answer = one_for_each(said)
     await memory.learn(learned(OSLO, 1), learned(BERGEN, 2))
     for number, fact in enumerate(await memory.facts()):
-        for why in ("freed", "retired_another", "asked_again", "claimed_again"):
+        for why in get_args(Unsettling):
             await memory.benches["supersession_rechecker"].work(unsettled(fact.fact_id, f"event-{number}-{why}", why))
     assert asked_pairs(server) == [(OSLO, BERGEN)]
 

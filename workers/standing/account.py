@@ -2,12 +2,11 @@
 
 A change is due to the event about the fact itself, or else about the fact it gave way to, or else to the first of the page.
 
-Looked at again, once for a page, is whatever stands and was not compared with all that stands as it does now:
+A fact that stands is looked at again, once for a page, when something may never have been compared with it:
 
-    it retired another                          ┐  something else may have been
-    what it was compared with stands no longer  │  hidden behind that
-    it was compared with ten, and some conflict ┘
-    it stands again, unlike before              ─  while it did not, nothing was compared with it
+    may_have_missed   its check says so (check.py)
+    freed             it stands again: what was claimed meanwhile never met it
+    retired_another   what was hidden behind that one is next
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,23 +25,23 @@ TOLD = ("active", "superseded_by", "merged_into", "disputes", "valid_from", "val
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Concern:
     """An event and the fact it is about; whether that was compared with others, and whether these may have hidden another."""
 
     event: Event
     fact_id: UUID
     is_compared: bool = False
-    may_have_hidden: bool = False
+    may_have_missed: bool = False
 
 
 class Account:
     """One agent's changes, and the events of the page with the facts they are about."""
 
-    def __init__(self, change: Change, about: Sequence[About]) -> None:
+    def __init__(self, change: Change, concerned: Sequence[Concern]) -> None:
         self.change = change
-        self._about = about
-        self._first = about[0].event
-        self._by_fact = {one.fact_id: one.event for one in reversed(about)}
+        self._concerned = concerned
+        self._first = concerned[0].event
+        self._by_fact = {one.fact_id: one.event for one in reversed(concerned)}
 
     def due_to(self, fact: Fact) -> Event:
         """The event that this fact's change is due to."""
@@ -92,23 +91,24 @@ class Account:
         again: dict[str, list[tuple[UUID, Unsettling]]] = {}
         seen: set[UUID] = set()
         for event_id, fact_id, why in self._unsettled():
-            now = self.change.after.get(fact_id)
-            whole = now and self.change.after[now.merged_into or now.fact_id]
-            if whole and whole.active and whole.fact_id not in seen:
+            now = self.change.after[fact_id]
+            whole = self.change.after[now.merged_into or now.fact_id]
+            if whole.is_so and whole.fact_id not in seen:
                 seen.add(whole.fact_id)
                 again.setdefault(event_id, []).append((whole.fact_id, why))
         return again
 
     def _unsettled(self) -> Iterator[tuple[str, UUID, Unsettling]]:
+        """Every reason there is, by event and fact; what looks farthest comes first."""
+        for one in self._concerned:
+            if one.may_have_missed:
+                yield one.event.event_id, one.fact_id, "may_have_missed"
+        compared = {one.fact_id for one in self._concerned if one.is_compared}
+        for fact_id in sorted(self.change.revived - compared, key=str):
+            yield self.event_id(self.change.after[fact_id]), fact_id, "freed"
         for fact in sorted(self._superseded, key=lambda one: str(one.superseded_by)):
             if fact.superseded_by:
                 yield self.event_id(fact), fact.superseded_by, "retired_another"
-        for one in self._about:
-            if one.may_have_hidden:
-                yield one.event.event_id, one.fact_id, "retired_another"
-        compared = {one.fact_id for one in self._about if one.is_compared}
-        for fact_id in sorted(self.change.revived - compared, key=str):
-            yield self.event_id(self.change.after[fact_id]), fact_id, "freed"
 
     @cached_property
     def _superseded(self) -> Sequence[Fact]:

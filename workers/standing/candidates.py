@@ -32,7 +32,7 @@ Why = Literal["likely twin", "same subject", "near"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fact to compare with, and the one it was part of; how near it is (cosine), and why it is asked about."""
+    """A fact to compare with, and the one it is part of; how near it is (cosine), and why it is asked about."""
 
     fact: Fact
     whole: Fact
@@ -40,46 +40,56 @@ class Candidate:
     why: Why
 
 
-async def find(db: Read, kit: Kit, asking: Sequence[Fact], *, gated: Collection[Fact] = ()) -> list[list[Candidate]]:
+async def find(
+    db: Read, kit: Kit, asking: Sequence[Fact], *, again: Collection[Fact] = (), gated: Collection[Fact] = ()
+) -> list[list[Candidate]]:
     """For each of these facts its candidates, the most telling first.
 
-    For those `gated`, which were compared before: only likely twins and those of the same subject, none that is known to conflict.
+    For those that are looked at `again` none that is known to conflict; for those `gated` only likely twins and those of the same subject.
     """
+    left_out = await _left_out(db, asking, again)
+    alike: dict[int, list[Fact]] = {}  # one that leaves out many would have as many more looked for, of every fact of the page
+    for fact in asking:
+        alike.setdefault(left_out[fact.key].bit_length(), []).append(fact)
+    found: dict[Key, list[Candidate]] = {}
+    for some in alike.values():
+        ranked = await _ranked_for(db, kit, some, limit=CANDIDATES + max(left_out[fact.key] for fact in some))
+        telling = [[one for one in ones if one.why != "near" or fact not in gated] for fact, ones in zip(some, ranked, strict=True)]
+        against = await _against(db, [(fact, ones) for fact, ones in zip(some, telling, strict=True) if fact in again])
+        for fact, ones in zip(some, telling, strict=True):
+            found[fact.key] = [one for one in ones if (fact.key, one.fact.key) not in against][:CANDIDATES]
+    return [found[fact.key] for fact in asking]
+
+
+async def _left_out(db: Read, asking: Sequence[Fact], again: Collection[Fact]) -> Counter[Key]:
+    """How many of its nearest are no candidates of a fact: its own wordings, and what is known to conflict with it."""
+    heard_again = [fact.key for fact in asking if fact.confirmation_count]
+    wordings = Counter(whole for part, whole in await facts.parts(db, heard_again) if part != whole)
+    return wordings + await relations.rivals(db, again)
+
+
+async def _against(db: Read, found: Sequence[tuple[Fact, Sequence[Candidate]]]) -> set[tuple[Key, Key]]:
+    """Which of these are known to conflict."""
+    pairs = {
+        (fact.key, one.fact.key): relations.pair(fact.agent_id, fact.text_key, one.fact.text_key) for fact, ones in found for one in ones
+    }
+    known = await relations.between(db, set(pairs.values()))
+    return {keys for keys, pair in pairs.items() if pair in known and known[pair].relation in CONFLICTING}
+
+
+async def _ranked_for(db: Read, kit: Kit, asking: Sequence[Fact], *, limit: int) -> list[list[Candidate]]:
+    """For each of these facts those near it and those of its subject, the most telling first: of either kind so many."""
     wanted = [Asking(fact.agent_id, fact.fact_id, fact.valid_from) for fact in asking]
-    limit = CANDIDATES + await _most_left_out(db, asking, gated)
     near = await vectors.neighbours(db, kit.registered.table, wanted, limit=limit)
     cutoff = kit.settings.subject_similarity if kit.settings.subject_similarity is not None else SUBJECT_SIMILARITY
     named = await vectors.namesakes(db, kit.registered.table, wanted, await _subjects(db, asking, cutoff), limit=limit)
-    rows = await facts.by_key(
-        db, {(fact.agent_id, one.fact_id) for fact, *some in zip(asking, near, named, strict=True) for one in chain(*some)}
-    )
+    keys = {(fact.agent_id, one.fact_id) for fact, *some in zip(asking, near, named, strict=True) for one in chain(*some)}
+    rows = await facts.by_key(db, keys)
     wholes = await facts.wholes(db, rows)
-    ranked = [
+    return [
         _ranked(fact, nearest, namesakes, rows, wholes, check_similarity=kit.embedder.check_similarity)
         for fact, nearest, namesakes in zip(asking, near, named, strict=True)
     ]
-    return [ones[:CANDIDATES] for ones in await _gated(db, asking, ranked, gated)]
-
-
-async def _gated(db: Read, asking: Sequence[Fact], ranked: Sequence[list[Candidate]], gated: Collection[Fact]) -> list[list[Candidate]]:
-    telling = [[one for one in ones if one.why != "near"] if fact in gated else ones for fact, ones in zip(asking, ranked, strict=True)]
-    known = await relations.between(
-        db, {_pair(fact, one) for fact, ones in zip(asking, telling, strict=True) if fact in gated for one in ones}
-    )
-    against = {pair for pair, relation in known.items() if relation.relation in CONFLICTING}
-    return [[one for one in ones if _pair(fact, one) not in against] for fact, ones in zip(asking, telling, strict=True)]
-
-
-def _pair(fact: Fact, candidate: Candidate) -> relations.Pair:
-    return relations.pair(fact.agent_id, fact.text_key, candidate.fact.text_key)
-
-
-async def _most_left_out(db: Read, asking: Sequence[Fact], gated: Collection[Fact]) -> int:
-    """How many of the nearest may be left out, for the fact that has most of them: its own wordings, and what is known to conflict."""
-    again = [fact for fact in asking if fact.confirmation_count]
-    wordings = Counter(whole for part, whole in await facts.parts(db, [fact.key for fact in again]) if part != whole)
-    against = await facts.conflicting(db, [(fact.agent_id, fact.text_key, fact.valid_from) for fact in gated])
-    return max((wordings[fact.key] + against[fact.agent_id, fact.text_key, fact.valid_from] for fact in asking), default=0)
 
 
 async def _subjects(db: Read, asking: Sequence[Fact], cutoff: float) -> list[list[str]]:

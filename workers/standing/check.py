@@ -6,13 +6,13 @@
 
 A fact for which some pair is still open is not settled: it stays stored and recallable, and waits for its answer.
 
-It was compared with the nearest few as they stood when it was read. Where one of them stands no longer when it is written, whoever
-retired or merged that, or conflicts with it and took the place of another, something else may have been hidden behind it: the fact
-is looked at again (account.py), without what is known to conflict with it, until nothing new does. So of two that conflict, and
-both stand in the end, neither was ever hidden from the other by what conflicts with it too.
+It was compared with the nearest few as they stood when it was read. Something else may have been hidden behind them, where one of them
+stands no longer when it is written, whoever retired, merged or forgot it, or where several bear on it: in the life of an agent one
+new fact meets one old one, and several at once are a burst. Then the fact is looked at again (account.py), without what is known to
+conflict with it, until nothing new does.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -23,12 +23,12 @@ from store import facts, receipts, relations
 from store.answers import Answer
 from store.database import Read, Write
 from store.facts import Fact, Key
-from store.relations import CONFLICTING, Relation
+from store.relations import Relation
 from workers.runtime.asking import Open
 from workers.runtime.worker import Done, Ending, GiveUp, Job, Kit, RetryLater
 
 from . import candidates, counsel, settling
-from .account import About, Account
+from .account import Account, Concern
 from .candidates import Candidate
 from .counsel import Matter
 from .settling import Change
@@ -48,24 +48,14 @@ class Comparing:
     known: Relation | None
     answer: Answer | Open | None = None
 
-    @property
-    def conflicts(self) -> bool:
-        """Whether the two are known or said not to be true at one time."""
-        said = self.known.relation if self.known else self.answer.relation if isinstance(self.answer, Answer) else None
-        return said in CONFLICTING
-
 
 @dataclass(frozen=True)
 class Considered:
-    """A fact, if it is there, and everything it was compared with; `seen` numbers the agent's latest receipt at that moment.
-
-    `is_missing` is whether some of what it was compared with was forgotten since.
-    """
+    """A fact, if it is there, and everything it was compared with; `seen` numbers the agent's latest receipt at that moment."""
 
     fact: Fact | None
     compared: Sequence[Comparing] = ()
     seen: int = 0
-    is_missing: bool = False
 
     @property
     def open(self) -> Open | None:
@@ -84,8 +74,9 @@ async def consider(events: Sequence[Checked], kit: Kit, *, worker: str) -> list[
         seen = await receipts.last_seq(db, agents)
         rows = await facts.survivors(db, {(event.agent_id, event.fact_id) for event in events})
         asked = [rows[event.agent_id, event.fact_id] for event in events if _is_compared(event, rows)]
-        gated = {rows[event.agent_id, event.fact_id] for event in events if _is_gated(event) and _is_compared(event, rows)}
-        found = dict(zip(asked, await candidates.find(db, kit, asked, gated=gated), strict=True)) if asked else {}
+        again = {rows[event.agent_id, event.fact_id] for event in events if isinstance(event, FactUnsettled) and _is_compared(event, rows)}
+        gated = again - {rows[event.agent_id, event.fact_id] for event in events if _is_compared(event, rows) and not _is_gated(event)}
+        found = dict(zip(asked, await candidates.find(db, kit, asked, again=again, gated=gated), strict=True)) if asked else {}
         known = await _known(db, found)
     wanted = [Considered(fact, [_compared(fact, one, known) for one in ones], seen.get(fact.agent_id, 0)) for fact, ones in found.items()]
     answers = await counsel.ask(
@@ -107,8 +98,8 @@ def _is_compared(event: Checked, rows: dict[Key, Fact]) -> bool:
 
 
 def _is_gated(event: Checked) -> bool:
-    """Whether the nearest of other subjects were asked about already, and would only cost another question."""
-    return isinstance(event, FactUnsettled) and event.why != "asked_again"
+    """Whether the nearest of other subjects were asked about already, and one more of them would only cost another question."""
+    return isinstance(event, FactUnsettled) and event.why == "retired_another"
 
 
 async def _known(db: Read, found: dict[Fact, list[Candidate]]) -> dict[relations.Pair, Relation]:
@@ -132,29 +123,58 @@ def _with_answers(considered: Considered, given: dict[tuple[str, bytes, bytes], 
 async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> list[Ending]:
     """Relate what was answered, settle what that concerns, and say what became of each fact."""
     now = clock.now()
+    behind = await _behind(db, jobs)
     jobs = await _without_forgotten(db, jobs)
     answered = [job for job in jobs if job.thought.fact and not job.thought.open]
     accounts: dict[str, Account] = {}
-    await relations.put(db, _relations(answered, kit, now))
+    related = _relations(answered, kit, now)
+    await relations.put(db, list(related.values()))
     linked = await relations.linked(db, {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact})
-    linked |= {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact and job.thought.is_missing}
+    linked |= {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact and _key(job) in behind}
     for agent in sorted({agent for agent, _ in linked}):
         change = await settling.find(db, agent, {key for owner, key in linked if owner == agent})
-        about = [_about(job, job.thought.fact, change) for job in answered if job.event.agent_id == agent and job.thought.fact]
-        accounts[agent] = account = Account(change, about)
+        concerned = [
+            _concern(job, job.thought.fact, change, related, behind) for job in answered if job.event.agent_id == agent and job.thought.fact
+        ]
+        accounts[agent] = account = Account(change, concerned)
         await settling.write(db, kit.registered.table, change, due_to=account.event_id, now=now)
     return [_ending(job, accounts.get(job.event.agent_id), kit) for job in jobs]
 
 
-def _about(job: Job[Any, Considered], fact: Fact, change: Change) -> About:
-    compared = job.thought.compared
-    is_crowded = len(compared) == candidates.CANDIDATES and any(one.conflicts for one in compared)
-    may_have_hidden = job.thought.is_missing or is_crowded or any(_stands_no_longer(one.candidate, change) for one in compared)
-    return About(job.event, fact.fact_id, is_compared=bool(compared), may_have_hidden=may_have_hidden)
+def _key(job: Job[Any, Considered]) -> receipts.Key:
+    return job.event.agent_id, job.event.event_id
 
 
-def _stands_no_longer(candidate: Candidate, change: Change) -> bool:
-    return candidate.whole.is_so and not change.after.get(candidate.whole.fact_id, candidate.whole).is_so
+async def _behind(db: Read, jobs: Sequence[Job[Any, Considered]]) -> set[receipts.Key]:
+    """The events of facts that were compared with what stands no longer: another retired, merged or forgot it since."""
+    stood = {_key(job): {one.candidate.whole.key for one in job.thought.compared if one.candidate.whole.is_so} for job in jobs}
+    still = await facts.still_so(db, set().union(*stood.values()))
+    return {key for key, compared in stood.items() if not compared <= still}
+
+
+def _concern(
+    job: Job[Any, Considered],
+    fact: Fact,
+    change: Change,
+    related: Mapping[relations.Pair, Relation],
+    behind: Collection[receipts.Key],
+) -> Concern:
+    may_have_missed = _key(job) in behind or _is_crowded(job.thought, related) or _is_behind(fact, job.thought, change)
+    return Concern(job.event, fact.fact_id, is_compared=bool(job.thought.compared), may_have_missed=may_have_missed)
+
+
+def _is_behind(fact: Fact, thought: Considered, change: Change) -> bool:
+    """Whether what it was compared with is retired or merged now, by another than itself: by one of the same page."""
+    by = change.after[fact.fact_id].merged_into or fact.fact_id
+    now = [change.after.get(one.candidate.whole.fact_id) for one in thought.compared if one.candidate.whole.is_so]
+    return any(one is not None and not one.is_so and one.superseded_by != by for one in now)
+
+
+def _is_crowded(thought: Considered, related: Mapping[relations.Pair, Relation]) -> bool:
+    """Whether several of as many as it may be compared with merge or conflict with it."""
+    found = [one.known or related.get(relations.pair(*one.matter.key)) for one in thought.compared]
+    bearing = [one for one in found if one and one.relation != "compatible"]
+    return len(found) == candidates.CANDIDATES and len(bearing) > 1
 
 
 async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> list[Job[Any, Considered]]:
@@ -169,11 +189,10 @@ async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> 
 def _spared(thought: Considered, gone: Collection[Key]) -> Considered:
     if thought.fact is None or thought.fact.key in gone:
         return Considered(thought.fact)
-    left = [one for one in thought.compared if one.candidate.fact.key not in gone]
-    return replace(thought, compared=left, is_missing=len(left) < len(thought.compared))
+    return replace(thought, compared=[one for one in thought.compared if one.candidate.fact.key not in gone])
 
 
-def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) -> list[Relation]:
+def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) -> dict[relations.Pair, Relation]:
     """The relations that follow from the answers; of two jobs that were answered for one pair, the first's."""
     found: dict[relations.Pair, Relation] = {}
     for job in jobs:
@@ -182,7 +201,7 @@ def _relations(jobs: Iterable[Job[Any, Considered]], kit: Kit, now: datetime) ->
                 relation = related(one.matter, one.answer, event_id=job.event.event_id, now=now, many_valued=kit.settings.many_valued)
                 if relation:
                     found.setdefault((relation.agent_id, relation.low_key, relation.high_key), relation)
-    return list(found.values())
+    return found
 
 
 # ── what became of each ───────────────────────────────────────────────────────────────────────────────────────────────────

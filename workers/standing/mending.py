@@ -24,7 +24,7 @@ from store.facts import Fact
 from store.relations import CONFLICTING, MERGING, Kind
 
 from . import decisions, settling, trust
-from .account import About, Account
+from .account import Account, Concern
 from .settling import Change
 
 QUOTED = 80  # characters of what a fact says, in a sentence that has more to say
@@ -37,7 +37,7 @@ async def join(db: Write, table: str, told: FactJoined) -> tuple[Change, tuple[E
     one, other = change.after[one.fact_id], change.after[other.fact_id]
     if (one.merged_into or one.fact_id) != (other.merged_into or other.fact_id):
         raise UserMistake(_said_at_two_times(one, other, change))
-    return change, _followed(told, change)
+    return change, Account(change, [Concern(told, told.fact_id)]).publishes(told)
 
 
 async def retire(db: Write, table: str, told: FactRetired) -> tuple[Change, tuple[Event, ...]]:
@@ -48,7 +48,7 @@ async def retire(db: Write, table: str, told: FactRetired) -> tuple[Change, tupl
     change = await _decided(db, table, told, fact, by, "updates")
     if change.after[fact.fact_id].superseded_by is None:
         raise UserMistake(_not_ended(fact, by))
-    return change, _followed(told, change)
+    return change, Account(change, [Concern(told, told.fact_id)]).publishes(told)
 
 
 async def _both(db: Write, told: FactJoined | FactRetired, other_id: UUID) -> tuple[Fact, Fact]:
@@ -76,11 +76,6 @@ async def _decided(db: Write, table: str, told: FactJoined | FactRetired, one: F
     put = sorted({relations.pair(told.agent_id, one.text_key, other.text_key), *otherwise})
     await relations.put(db, [decisions.decided(told, low, high, kind) for _, low, high in put])
     return await decisions.settled(db, table, told, {one.text_key, other.text_key})
-
-
-def _followed(told: FactJoined | FactRetired, change: Change) -> tuple[Event, ...]:
-    """What any merge and any supersession is followed by, and a look again at what was freed."""
-    return Account(change, [About(told, told.fact_id)]).publishes(told)
 
 
 # ── why not ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

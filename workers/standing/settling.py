@@ -45,7 +45,7 @@ class Change:
 
     @cached_property
     def revived(self) -> frozenset[UUID]:
-        """Those that are active now and were not: nothing retires them any more, or a later claim of them stands by itself."""
+        """Those that are active now and were not: nothing retires them any more, or they are new, the later claims of one that was."""
         return frozenset(fact.fact_id for fact in self.changed if fact.active and self._differs(fact, "active"))
 
     def _differs(self, fact: Fact, name: str) -> bool:
