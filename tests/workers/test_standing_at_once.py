@@ -200,6 +200,21 @@ async def test_what_is_hidden_by_what_is_forgotten_meanwhile_is_found_all_the_sa
     assert await standing(memory) == [desk(7)]
 
 
+async def test_what_nothing_bears_on_is_written_with_what_something_does_and_looked_at_again_where_it_may_have_missed_another(
+    memory: Memory, embedder: Circle, mind: ScriptedMind
+) -> None:
+    for liked in LIKED:
+        mind.says(liked, "updates", "Maria likes nothing.")
+    await (await stored(memory, dict.fromkeys(LIKED, 1), embedder, 0)).end()
+    await (await stored(memory, {"Maria likes nothing.": 3, "Maria has a cat.": 4}, embedder, 0)).end()
+    assert await memory.outcomes() == ["kept", "kept", "superseded", "kept"]
+    again = await memory.benches["deduplicator"].published("fact_unsettled")
+    assert {one["why"] for one in again} == {"may_have_missed"}, "the cat was compared with what the other retired"
+    assert len(again) == 2
+    await memory.settle()
+    assert sorted(await standing(memory)) == ["Maria has a cat.", "Maria likes nothing."]
+
+
 # ── any claims, in any order, any of them at one time ─────────────────────────────────────────────────────────────────────────
 
 CLAIMS = 30

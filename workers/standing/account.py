@@ -29,7 +29,7 @@ class Concern:
     """An event and the fact it is about; whether that was compared with others, and whether these may have hidden another."""
 
     event: Event
-    fact_id: UUID
+    fact: Fact
     is_compared: bool = False
     may_have_missed: bool = False
 
@@ -41,7 +41,7 @@ class Account:
         self.change = change
         self._concerned = concerned
         self._first = concerned[0].event
-        self._by_fact = {one.fact_id: one.event for one in reversed(concerned)}
+        self._by_fact = {one.fact.fact_id: one.event for one in reversed(concerned)}
 
     def due_to(self, fact: Fact) -> Event:
         """The event that this fact's change is due to."""
@@ -90,25 +90,25 @@ class Account:
         """By event the facts that are looked at again, and why: each once."""
         again: dict[str, list[tuple[UUID, Unsettling]]] = {}
         seen: set[UUID] = set()
-        for event_id, fact_id, why in self._unsettled():
-            now = self.change.after[fact_id]
-            whole = self.change.after[now.merged_into or now.fact_id]
+        for event_id, fact, why in self._unsettled():
+            whole = self.change.after[fact.merged_into] if fact.merged_into else fact
             if whole.is_so and whole.fact_id not in seen:
                 seen.add(whole.fact_id)
                 again.setdefault(event_id, []).append((whole.fact_id, why))
         return again
 
-    def _unsettled(self) -> Iterator[tuple[str, UUID, Unsettling]]:
-        """Every reason there is, by event and fact; what looks farthest comes first."""
+    def _unsettled(self) -> Iterator[tuple[str, Fact, Unsettling]]:
+        """Every reason there is, by event and fact as it stands now; what looks farthest comes first."""
+        after = self.change.after
         for one in self._concerned:
-            if one.may_have_missed:
-                yield one.event.event_id, one.fact_id, "may_have_missed"
-        compared = {one.fact_id for one in self._concerned if one.is_compared}
+            if one.may_have_missed:  # one that nothing bears on is not in the change, and stands as it did
+                yield one.event.event_id, after.get(one.fact.fact_id, one.fact), "may_have_missed"
+        compared = {one.fact.fact_id for one in self._concerned if one.is_compared}
         for fact_id in sorted(self.change.revived - compared, key=str):
-            yield self.event_id(self.change.after[fact_id]), fact_id, "freed"
+            yield self.event_id(after[fact_id]), after[fact_id], "freed"
         for fact in sorted(self._superseded, key=lambda one: str(one.superseded_by)):
             if fact.superseded_by:
-                yield self.event_id(fact), fact.superseded_by, "retired_another"
+                yield self.event_id(fact), after[fact.superseded_by], "retired_another"
 
     @cached_property
     def _superseded(self) -> Sequence[Fact]:

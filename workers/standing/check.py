@@ -123,18 +123,19 @@ def _with_answers(considered: Considered, given: dict[tuple[str, bytes, bytes], 
 async def settle(db: Write, jobs: Sequence[Job[Any, Considered]], kit: Kit) -> list[Ending]:
     """Relate what was answered, settle what that concerns, and say what became of each fact."""
     now = clock.now()
-    behind = await _behind(db, jobs)
-    jobs = await _without_forgotten(db, jobs)
+    gone = await _forgotten(db, jobs)
+    behind = await _behind(db, jobs) - {_key(job) for job in jobs if job.thought.fact and job.thought.fact.key in gone}
+    jobs = [replace(job, thought=_spared(job.thought, gone)) for job in jobs] if gone else jobs
     answered = [job for job in jobs if job.thought.fact and not job.thought.open]
     accounts: dict[str, Account] = {}
-    related = _relations(answered, kit, now)
-    await relations.put(db, list(related.values()))
+    found = _relations(answered, kit, now)
+    await relations.put(db, list(found.values()))
     linked = await relations.linked(db, {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact})
     linked |= {(job.event.agent_id, job.thought.fact.text_key) for job in answered if job.thought.fact and _key(job) in behind}
     for agent in sorted({agent for agent, _ in linked}):
         change = await settling.find(db, agent, {key for owner, key in linked if owner == agent})
         concerned = [
-            _concern(job, job.thought.fact, change, related, behind) for job in answered if job.event.agent_id == agent and job.thought.fact
+            _concern(job, job.thought.fact, change, found, behind) for job in answered if job.event.agent_id == agent and job.thought.fact
         ]
         accounts[agent] = account = Account(change, concerned)
         await settling.write(db, kit.registered.table, change, due_to=account.event_id, now=now)
@@ -156,37 +157,35 @@ def _concern(
     job: Job[Any, Considered],
     fact: Fact,
     change: Change,
-    related: Mapping[relations.Pair, Relation],
+    found: Mapping[relations.Pair, Relation],
     behind: Collection[receipts.Key],
 ) -> Concern:
-    may_have_missed = _key(job) in behind or _is_crowded(job.thought, related) or _is_behind(fact, job.thought, change)
-    return Concern(job.event, fact.fact_id, is_compared=bool(job.thought.compared), may_have_missed=may_have_missed)
+    may_have_missed = _key(job) in behind or _is_crowded(job.thought, found) or _is_behind(fact, job.thought, change)
+    return Concern(job.event, fact, is_compared=bool(job.thought.compared), may_have_missed=may_have_missed)
 
 
 def _is_behind(fact: Fact, thought: Considered, change: Change) -> bool:
     """Whether what it was compared with is retired or merged now, by another than itself: by one of the same page."""
-    by = change.after[fact.fact_id].merged_into or fact.fact_id
+    by = change.after.get(fact.fact_id, fact).merged_into or fact.fact_id
     now = [change.after.get(one.candidate.whole.fact_id) for one in thought.compared if one.candidate.whole.is_so]
     return any(one is not None and not one.is_so and one.superseded_by != by for one in now)
 
 
-def _is_crowded(thought: Considered, related: Mapping[relations.Pair, Relation]) -> bool:
+def _is_crowded(thought: Considered, found: Mapping[relations.Pair, Relation]) -> bool:
     """Whether several of as many as it may be compared with merge or conflict with it."""
-    found = [one.known or related.get(relations.pair(*one.matter.key)) for one in thought.compared]
-    bearing = [one for one in found if one and one.relation != "compatible"]
-    return len(found) == candidates.CANDIDATES and len(bearing) > 1
+    known = [one.known or found.get(relations.pair(*one.matter.key)) for one in thought.compared]
+    bearing = [one for one in known if one and one.relation != "compatible"]
+    return len(known) == candidates.CANDIDATES and len(bearing) > 1
 
 
-async def _without_forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> list[Job[Any, Considered]]:
-    """What was answered about a fact that was forgotten meanwhile counts for nothing, and is written nowhere."""
+async def _forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> set[Key]:
+    """Facts that were forgotten while they were thought about."""
     asked = {fact.key for job in jobs for fact in (job.thought.fact, *(one.candidate.fact for one in job.thought.compared)) if fact}
-    gone = await facts.forgotten(db, asked)
-    if not gone:
-        return list(jobs)
-    return [replace(job, thought=_spared(job.thought, gone)) for job in jobs]
+    return await facts.forgotten(db, asked)
 
 
 def _spared(thought: Considered, gone: Collection[Key]) -> Considered:
+    """What was answered about a fact that was forgotten meanwhile counts for nothing, and is written nowhere."""
     if thought.fact is None or thought.fact.key in gone:
         return Considered(thought.fact)
     return replace(thought, compared=[one for one in thought.compared if one.candidate.fact.key not in gone])

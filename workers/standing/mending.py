@@ -37,7 +37,7 @@ async def join(db: Write, table: str, told: FactJoined) -> tuple[Change, tuple[E
     one, other = change.after[one.fact_id], change.after[other.fact_id]
     if (one.merged_into or one.fact_id) != (other.merged_into or other.fact_id):
         raise UserMistake(_said_at_two_times(one, other, change))
-    return change, Account(change, [Concern(told, told.fact_id)]).publishes(told)
+    return change, Account(change, [Concern(told, one)]).publishes(told)
 
 
 async def retire(db: Write, table: str, told: FactRetired) -> tuple[Change, tuple[Event, ...]]:
@@ -48,7 +48,7 @@ async def retire(db: Write, table: str, told: FactRetired) -> tuple[Change, tupl
     change = await _decided(db, table, told, fact, by, "updates")
     if change.after[fact.fact_id].superseded_by is None:
         raise UserMistake(_not_ended(fact, by))
-    return change, Account(change, [Concern(told, told.fact_id)]).publishes(told)
+    return change, Account(change, [Concern(told, fact)]).publishes(told)
 
 
 async def _both(db: Write, told: FactJoined | FactRetired, other_id: UUID) -> tuple[Fact, Fact]:
