@@ -244,9 +244,11 @@ async def _to_revision(url: str, revision: str) -> None:
         command.downgrade(config, revision)
 
     owner = engine(url, pool=1)
-    async with owner.begin() as connection:
-        await connection.run_sync(go)
-    await owner.dispose()
+    try:
+        async with owner.begin() as connection:
+            await connection.run_sync(go)
+    finally:
+        await owner.dispose()
 
 
 # ── embedders ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
