@@ -184,14 +184,25 @@ async def by_text(db: Read, agent: str, text_keys: Collection[bytes]) -> list[Fa
 
 async def forgotten(db: Read, keys: Collection[Key]) -> set[Key]:
     """Those of these facts that were forgotten: there is a row of that id, and it has no words."""
+    return await _those(db, keys, "f.forgotten_at IS NOT NULL")
+
+
+async def still_so(db: Read, keys: Collection[Key]) -> set[Key]:
+    """Those of these facts that stand for themselves and that nothing says otherwise of."""
+    return await _those(db, keys, is_so("f"))
+
+
+async def _those(db: Read, keys: Collection[Key], rule: str) -> set[Key]:
+    """Those of these facts of which the rule about the row `f` holds."""
     if not keys:
         return set()
     rows = await db.execute(
         text(
-            "SELECT f.agent_id, f.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:facts AS uuid[])) AS q(agent_id, fact_id)"
-            " JOIN heart.facts f ON f.agent_id = q.agent_id AND f.fact_id = q.fact_id AND f.forgotten_at IS NOT NULL"
+            "SELECT f.agent_id, f.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, fact_id)"
+            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.fact_id = q.fact_id OFFSET 0) f"
+            f" WHERE {rule}"
         ),
-        many.apart(keys, "agents", "facts"),
+        many.apart(keys, "agents", "ids"),
     )
     return {(row.agent_id, row.fact_id) for row in rows}
 
@@ -316,21 +327,6 @@ async def agents(db: Read) -> list[str]:
     """Every agent that has a fact; needs an overview."""
     rows = await db.execute(text("SELECT DISTINCT agent_id FROM heart.facts ORDER BY 1"))
     return [row.agent_id for row in rows]
-
-
-async def still_so(db: Read, keys: Collection[Key]) -> set[Key]:
-    """Those of these facts that stand for themselves and that nothing says otherwise of."""
-    if not keys:
-        return set()
-    rows = await db.execute(
-        text(
-            "SELECT f.agent_id, f.fact_id FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[])) AS q(agent_id, fact_id)"
-            " CROSS JOIN LATERAL (SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one.fact_id = q.fact_id OFFSET 0) f"
-            f" WHERE {is_so('f')}"
-        ),
-        many.apart(keys, "agents", "ids"),
-    )
-    return {(row.agent_id, row.fact_id) for row in rows}
 
 
 async def survivors(db: Read, keys: Collection[Key]) -> dict[Key, Fact]:
