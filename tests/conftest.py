@@ -36,6 +36,8 @@ from store.database import Database
 from store.migrate import migrate
 from workers.runtime.worker import Kit
 
+pytest_plugins = ["tests.overtime"]
+
 TEMPLATE = "nous_template"
 MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 << 30
