@@ -33,7 +33,7 @@ from recall import remembering
 from store import censors, facts, tokens, usage
 from store.database import Database
 from store.tokens import Token
-from tests.conftest import until
+from tests.conftest import until, until_set
 from tests.factories import NOON, a_censor, a_fact, an_id
 from tests.nous.api import MINE, OTHER, Api, Hands, one_of_everything, served, token
 from workers.runtime import metrics, streams
@@ -390,7 +390,7 @@ async def test_others_are_answered_while_a_question_is_embedded(api: Api, databa
     recall = remembering.Tools(database, dawdling, SETTINGS)
     async with without(api.service, recall=recall) as client:
         slow = asyncio.create_task(client.post("/v1/recall", json={"question": "What does Maria drink?"}))
-        await dawdling.asked.wait()
+        await until_set(dawdling.asked, slow)
         assert (await client.get("/health")).status_code == 200
         assert (await client.get(f"/v1/memories/{an_id()}")).status_code == 404
         assert not slow.done()

@@ -20,6 +20,7 @@ from nous.errors import UserMistake
 from nous.replaying.wanted import Wanted
 from nous.settings import Settings
 from store import replays
+from tests.conftest import until_set
 from tests.factories import NOON, a_fact_learned
 from tests.nous.conftest import Nous
 from tests.nous.living import COMPARED, Living
@@ -276,7 +277,7 @@ async def test_one_that_is_interrupted_or_fails_leaves_no_database_behind(
         asked = command.Asked(Wanted(), None, "again", "applied", False, False, (), command.ARCHIVE)
         named = {name: nous.env[f"NOUS_{name.upper()}"] for name in ("database_url", "redis_url", "embedder", "home")}
         running = asyncio.create_task(command.run(Settings.model_validate(named), asked, is_json=True))
-        await began.wait()
+        await until_set(began, running)
         assert [one["is_whole"] for one in await nous.json("replays", "list")] == [False]
         for words in (("replays", "drop", "again"), ("diff", "again")):
             assert "the replay 'again' is being made" in (await nous(*words)).stderr

@@ -22,7 +22,7 @@ from nous.settings import Settings
 from providers.claude import ClaudeMind
 from providers.mind import Relation
 from store import answers, retries, spending
-from tests.conftest import until
+from tests.conftest import until, until_set
 from tests.factories import a_fact_learned, a_question, a_retry
 from tests.model_server import (
     BAD,
@@ -323,7 +323,7 @@ async def test_who_waited_for_another_s_answer_that_never_came_asks_later(
     asking = asyncio.create_task(memory.benches["supersession_checker"].life.work([first]))
     await until(partial(_in_flight, server, 1), what="a question on its way")
     listening = asyncio.create_task(Replica(memory, kit).lives["supersession_checker"].work([second]))
-    await is_waiting.wait()
+    await until_set(is_waiting, listening)
     refused.set()
     await asyncio.gather(asking, listening)
     assert await waiting(kit) == {"supersession_checker": 2}

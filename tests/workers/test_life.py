@@ -23,7 +23,7 @@ from store import database as door
 from store import receipts, retries
 from store.database import Database, Write
 from store.retries import Retry
-from tests.conftest import repository, until
+from tests.conftest import repository, until, until_set
 from tests.factories import a_fact_learned
 from workers.runtime import record, streams
 from workers.runtime.alone import DIED, Alone
@@ -321,8 +321,8 @@ async def cut_short(actor: Actor, work: Callable[[], Coroutine[Any, Any, bool]])
         await asyncio.Event().wait()
 
     actor.thinks = hang
-    working = asyncio.create_task(work())
-    await begun.wait()
+    working = asyncio.create_task(until(work, what="a due delivery"))
+    await until_set(begun, working)
     working.cancel()
     with suppress(asyncio.CancelledError):
         await working

@@ -15,7 +15,7 @@ from nous.errors import Contended, Outage
 from nous.settings import Settings
 from providers.claude import ClaudeMind
 from store import writings
-from tests.conftest import until
+from tests.conftest import until, until_set
 from tests.model_server import (
     BAD,
     TOKENS_IN,
@@ -190,7 +190,7 @@ async def test_who_waited_for_another_s_answer_that_never_came_asks_later(
     asking = asyncio.create_task(summarizer.work(event))
     await until(_is_asked(server), what="a question on its way")
     listening = asyncio.create_task(Bench(Later(summarizer).life, kit, summarizer.redis).work(event.model_copy(update={"event_id": "2"})))
-    await heard.wait()
+    await until_set(heard, listening)
     refused.set()
     await asyncio.gather(asking, listening)
     assert len(await waiting(kit)) == 2
