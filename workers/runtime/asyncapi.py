@@ -16,8 +16,8 @@ from events import CATALOGUE
 from .host import subscribe
 
 
-def document() -> dict[str, Any]:
-    """The document, as JSON-able data; the same code gives the same document."""
+def document() -> str:
+    """The document, as JSON; the same code gives the same text, whatever order FastStream keeps its subscribers in."""
     broker = RedisBroker()
     for worker in workers.table().values():
         _document_worker(broker, worker)
@@ -32,7 +32,9 @@ def document() -> dict[str, Any]:
         description="Agents publish what they learn to Redis streams; workers keep their memory in order.",
     ).to_specification()
     made: dict[str, Any] = json.loads(specification.to_json())
-    return made
+    components = {kind: dict(sorted(its.items())) for kind, its in made["components"].items()}
+    by_name = {"channels": dict(sorted(made["channels"].items())), "operations": dict(sorted(made["operations"].items()))}
+    return json.dumps(made | by_name | {"components": components}, indent=2, ensure_ascii=False)
 
 
 def _document_worker(broker: RedisBroker, worker: Any) -> None:
@@ -49,4 +51,4 @@ def _first_line(docstring: str | None) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(document(), indent=2, ensure_ascii=False))
+    print(document())
