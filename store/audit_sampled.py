@@ -46,7 +46,7 @@ async def sampled(db: Read, *, agent: str | None, limit: int, since: datetime | 
 class Twin:
     """Two facts that are true and as near as one: `known` is how the two were settled, "unsure", or "" when nobody was ever asked.
 
-    `is_later`: the fact became a row after the other one; `began_later`: it was first claimed after it.
+    `is_later`: the fact became a row after the other one; `claimed_later`: it was last claimed after it.
     """
 
     agent_id: str
@@ -56,7 +56,7 @@ class Twin:
     other: str
     is_about_another: bool
     is_later: bool
-    began_later: bool
+    claimed_later: bool
     similarity: float
     known: str
 
@@ -78,7 +78,7 @@ async def twins(db: Read, used: Registered, agent: str, facts: Collection[UUID],
             " coalesce(f.own_content, f.content) AS content, coalesce(o.own_content, o.content) AS other, 1 - n.distance AS similarity,"
             " coalesce(f.subject_key <> o.subject_key, false) OR coalesce(lower(f.attribute) <> lower(o.attribute), false)"
             "  AS is_about_another, (f.created_at, f.fact_id) > (o.created_at, o.fact_id) AS is_later,"
-            " (f.valid_from, f.fact_id) > (o.valid_from, o.fact_id) AS began_later,"
+            " (f.claimed_at, f.fact_id) > (o.claimed_at, o.fact_id) AS claimed_later,"
             " coalesce((SELECT r.relation FROM heart.relations r WHERE r.agent_id = f.agent_id"
             "  AND r.low_key = least(f.text_key, o.text_key) AND r.high_key = greatest(f.text_key, o.text_key)),"
             "  (SELECT max(a.relation) FROM bus.answers a WHERE a.agent_id = f.agent_id"

@@ -161,7 +161,7 @@ class Look:
         open_ones = [one for one in found if _standing(one) in UNSETTLED]
         pairs: dict[frozenset[UUID], Seen] = {}
         for one in open_ones:
-            earlier, later = (one.other_id, one.fact_id) if one.began_later else (one.fact_id, one.other_id)
+            earlier, later = (one.other_id, one.fact_id) if one.claimed_later else (one.fact_id, one.other_id)
             pairs.setdefault(frozenset((earlier, later)), Seen(one.agent_id, earlier, later))
         share = Share(len(open_ones), looked_at)
         return Finding(

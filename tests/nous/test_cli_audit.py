@@ -331,12 +331,15 @@ async def test_an_agent_of_which_nothing_is_kept_is_not_healthy_but_a_mistake(
 async def test_what_mends_a_finding_can_be_undone_and_names_the_first_pair(nous: Nous, database: Database) -> None:
     home = {"agent_id": A, "subject": "Maria", "attribute": "residence"}
     oslo, rome = (
-        a_fact(content=f"Maria lives in {city}", valid_from=NOON - timedelta(days=days), **home)
-        for city, days in (("Oslo", 1), ("Rome", 9))
+        a_fact(content=f"Maria lives in {city}", valid_from=NOON - timedelta(days=since), claimed_at=NOON - timedelta(days=claimed), **home)
+        for city, since, claimed in (("Oslo", 9, 1), ("Rome", 5, 5))
     )
     await stored(database, [oslo, rome], seeds=[1, 1])
+    async with database.write([A]) as db:
+        new = [a_mention(one, event_id=one.stored_by, outcome="stored", occurred_at=one.valid_from) for one in (oslo, rome)]
+        await mentions.insert(db, [*new, a_mention(oslo, occurred_at=oslo.claimed_at)])
     told = (await found(nous))["contradictions"]
-    one, other = rome.fact_id, oslo.fact_id  # Rome was claimed before
+    one, other = rome.fact_id, oslo.fact_id  # Oslo was claimed again after Rome
     assert told["first"] == (await found(nous))["likely_twins"]["first"] == [{"agent_id": A, "id": str(one), "other": str(other)}]
     ways = [way["do"] for way in told["mend"]]
     assert ways[1:3] == [f"nous fact retire {one} --for {other} --because '…'", f"nous fact merge {one} {other} --because '…'"]
@@ -344,6 +347,9 @@ async def test_what_mends_a_finding_can_be_undone_and_names_the_first_pair(nous:
     shown = (await nous("audit")).stdout
     assert f"\n    nous fact retire {one} --for {other} --because '…'\n      where the first, which" in shown
     assert "nous audit --fail-on NAME=LIMIT" in shown
+    retired = await nous("fact", "retire", str(one), "--for", str(other), "--because", "she moved back")
+    assert retired.exit_code == 0, retired.output
+    assert (await found(nous))["contradictions"]["count"] == 0
 
 
 @pytest.mark.parametrize(
