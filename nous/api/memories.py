@@ -100,14 +100,16 @@ async def expanded(
 
 @router.get("/v1/memories/{memory_id}/explain", response_model=Explained)
 async def explained(memory_id: MemoryId, agent: Agent, service: TheService) -> Explained:
-    """The story of a memory."""
+    """The story of a memory; of a passage, that of its episode."""
     async with service.database.read([agent]) as db:
-        one = await _meant(db, agent, memory_id)
-        kept = await _kept(db, agent, one)
-        if kept.kind == "passage":
-            raise Problem(409, "a passage has no story of its own; its episode has one (record.episode_id)")
-        story = await kinds.story_of(db, kept.kind, str(one), agent=agent)
-    return Explained(id=kept.id, story=await asyncio.to_thread(lambda: shapes.plain(story.as_data())))
+        kind, one = whose_story(await _kept(db, agent, await _meant(db, agent, memory_id)))
+        story = await kinds.story_of(db, kind, str(one), agent=agent)
+    return Explained(id=one, story=await asyncio.to_thread(lambda: shapes.plain(story.as_data())))
+
+
+def whose_story(kept: Kept) -> tuple[Kind, UUID]:
+    """The memory whose story tells how this one came to be: a passage has none but its episode's."""
+    return ("episode", UUID(kept.record["episode_id"])) if kept.kind == "passage" else (kept.kind, kept.id)
 
 
 async def _kept(db: Read, agent: str, memory_id: UUID) -> Kept:

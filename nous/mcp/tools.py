@@ -148,11 +148,7 @@ async def why(service: Service, agent: str, wanted: Memory) -> str:
 
     Who said it and when, what it was compared with, what retired it or was retired by it, and who decided that.
     """
-    one = await _meant(service, agent, wanted.id)
-    kept = await memories.get(str(one), agent, service)
-    kind, one = kept.kind, kept.id
-    if kind == "passage":  # its story is that of its episode
-        kind, one = "episode", UUID(kept.record["episode_id"])
+    kind, one = memories.whose_story(await memories.get(str(await _meant(service, agent, wanted.id)), agent, service))
     async with service.database.read([agent]) as db:
         story = await kinds.story_of(db, kind, str(one), agent=agent)
     return telling.told(kind, one, story)

@@ -19,11 +19,11 @@ from nous.settings import Settings
 from recall import sessions as talks
 from recall.plans import MOST_MEMORIES as MOST_MEMORIES_OF_A_KIND
 from recall.remembering import Remembered
-from store import censors, decisions, embedders, facts, mentions, sessions, usage, vectors
+from store import censors, decisions, embedders, episodes, facts, mentions, passages, sessions, usage, vectors
 from store.database import Database
 from store.outbox import unpublished
 from store.search import Kind
-from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, a_vector, an_id
+from tests.factories import NOON, a_censor, a_decision, a_fact, a_mention, a_vector, an_episode, an_id
 from tests.nous.api import MINE, OTHER, Api, Hands, keep, served
 from tests.workers.conftest import ScriptedMind
 from workers.runtime import streams, sweep
@@ -537,6 +537,18 @@ async def test_other_kinds_are_found_by_their_ids_too(api: Api, database: Databa
     assert "Postgres, not SQLite" in (await api.get(f"/v1/memories/{decision.decision_id}/expand"))["text"]
     assert (await api.get(f"/v1/memories/{censor.censor_id}"))["kind"] == "censor"
     await api.get(f"/v1/memories/{censor.censor_id}/expand", 409)
+
+
+async def test_the_story_of_a_passage_is_that_of_its_episode(api: Api, database: Database) -> None:
+    episode = an_episode(agent_id=MINE, detail="User: I like tea.")
+    async with database.write([MINE]) as db:
+        await episodes.put(db, episode)
+        await passages.put(db, MINE, episode.episode_id, [("User: I like tea.", NOON)])
+    of_it, of_its_episode = [
+        await api.get(f"/v1/memories/{one}/explain") for one in (passages.id_of(MINE, episode.episode_id, 0), episode.episode_id)
+    ]
+    assert of_it == of_its_episode
+    assert of_it["id"] == str(episode.episode_id)
 
 
 # ── what a person decides ─────────────────────────────────────────────────────────────────────────────────────────────────
