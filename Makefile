@@ -14,9 +14,10 @@ up: $(READY)
 	$(BIN)/nous up
 
 # A file of tests at a time in a process more than there are cores, for a fifth of the time is spent waiting; each has a Postgres and a
-# Valkey of its own.
+# Valkey of its own. A test that hangs is ended (tests/overtime.py); one process that had to be aborted is replaced, a second ends the run.
 test: $(READY)
-	$(BIN)/pytest --numprocesses=$$($(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))') --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=$$($(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))') \
+	    --dist=loadfile --no-loadscope-reorder --max-worker-restart=1
 
 # The browser that tests/nous/test_web_browser.py drives. It is installed where there is none and Debian's packages are at hand.
 browser:

@@ -1,8 +1,9 @@
 """A test that is over its time ends, and says where it waited; pyproject.toml says how long one has (`timeout`), or its mark does.
 
 its time             every task of the loop is cancelled, or the test fails where no loop runs
-its time and a half  what goes on is aborted with its process, which prints every thread's stack; xdist names the test and goes on in
-                     another process
+its time and a half  what goes on is aborted with its process, which prints every thread's stack; xdist names the test, and goes on in
+                     another process once (Makefile)
+all of them          no test begins after `session_timeout`
 
 pytest-timeout reads the settings and stops the clock. Its own alarm ends nothing that waits on uvloop, which runs the handler of a
 signal in a callback of its own and drops what that raises.
