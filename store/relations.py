@@ -141,8 +141,11 @@ async def linked(db: Read, texts: Collection[tuple[str, bytes]]) -> set[tuple[st
     return {(row.agent_id, row.key) for row in rows}
 
 
-async def rivals(db: Read, of: Collection[Fact]) -> Counter[Key]:
-    """How many rows are known to conflict with each of these facts' texts and are so, or were after it was first claimed."""
+async def bearing(db: Read, of: Collection[Fact]) -> Counter[Key]:
+    """How many rows that are no part of it are known to merge or conflict with each of these facts, by their texts.
+
+    Those that are so, or were after it was first claimed. One that says the same stands apart where another relation holds them so.
+    """
     if not of:
         return Counter()
     known = (
@@ -152,18 +155,19 @@ async def rivals(db: Read, of: Collection[Fact]) -> Counter[Key]:
     one = "SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one"
     rows = await db.execute(
         text(
-            "SELECT q.agent_id, q.fact_id, n.rivals FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[]), CAST(:keys AS bytea[]),"
-            " CAST(:ats AS timestamptz[])) AS q(agent_id, fact_id, text_key, at) CROSS JOIN LATERAL (SELECT count(*) AS rivals"
+            "SELECT q.agent_id, q.fact_id, n.bearing FROM unnest(CAST(:agents AS text[]), CAST(:ids AS uuid[]), CAST(:keys AS bytea[]),"
+            " CAST(:ats AS timestamptz[])) AS q(agent_id, fact_id, text_key, at) CROSS JOIN LATERAL (SELECT count(*) AS bearing"
             f" FROM ({known.format(own='low', other='high')} UNION ALL {known.format(own='high', other='low')} OFFSET 0) o"
             f" CROSS JOIN LATERAL ({one}.text_key = o.key OFFSET 0) f LEFT JOIN LATERAL ({one}.fact_id = f.merged_into OFFSET 0) w ON true"
-            f" WHERE {is_so('f')} OR f.valid_to > q.at OR {is_so('w')} OR w.valid_to > q.at) n"
+            f" WHERE coalesce(f.merged_into, f.fact_id) <> q.fact_id"
+            f" AND ({is_so('f')} OR f.valid_to > q.at OR {is_so('w')} OR w.valid_to > q.at)) n"
         ),
         {
             **many.apart([(fact.agent_id, fact.fact_id, fact.text_key, fact.valid_from) for fact in of], "agents", "ids", "keys", "ats"),
-            "kinds": list(CONFLICTING),
+            "kinds": [*MERGING, *CONFLICTING],
         },
     )
-    return Counter({(row.agent_id, row.fact_id): row.rivals for row in rows if row.rivals})
+    return Counter({(row.agent_id, row.fact_id): row.bearing for row in rows if row.bearing})
 
 
 def _relation(row: Any) -> Relation:

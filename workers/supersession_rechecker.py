@@ -6,7 +6,7 @@
                     ├─ freed, by a person or a late claim ▶ compared with what was claimed while it did not stand
                     └─ asked again ──────▶ another mind is asked what no mind could tell
 
-It does what the supersession checker does, for facts that were checked before; what is known to conflict is not compared again.
+It does what the supersession checker does, for facts that were checked before; what is known to merge or conflict is not compared again.
 """
 
 from collections.abc import Sequence

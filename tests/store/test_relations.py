@@ -116,11 +116,12 @@ async def test_what_is_no_relation_is_refused(database: Database, wrong: dict[st
 
 
 HOUR = timedelta(hours=1)
-RIVALS: dict[str, tuple[Kind, dict[str, Any], int]] = {
+BEARING: dict[str, tuple[Kind, dict[str, Any], int]] = {
     "that is so": ("updates", {}, 1),
     "that contradicts": ("contradicts", {}, 1),
     "that is compatible": ("compatible", {}, 0),
-    "that says the same": ("same", {}, 0),
+    "that says the same": ("same", {}, 1),
+    "that says more": ("refines", {}, 1),
     "that is archived": ("updates", {"active": False, "archived_at": NOON}, 1),
     "that was so later": ("updates", {"active": False, "valid_to": NOON + HOUR}, 1),
     "that was so until then": ("updates", {"active": False, "valid_to": NOON}, 0),
@@ -129,8 +130,8 @@ RIVALS: dict[str, tuple[Kind, dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("is_merged", [False, True], ids=["a fact", "a wording of one"])
-@pytest.mark.parametrize(("kind", "over", "counted"), RIVALS.values(), ids=RIVALS.keys())
-async def test_of_what_is_known_to_conflict_with_a_fact_counts_what_is_so_or_was_so_after_it_was_claimed(
+@pytest.mark.parametrize(("kind", "over", "counted"), BEARING.values(), ids=BEARING.keys())
+async def test_of_what_is_known_to_merge_or_conflict_with_a_fact_counts_what_is_so_or_was_so_after_it_was_claimed(
     db: Write, kind: Kind, over: dict[str, Any], counted: int, is_merged: bool
 ) -> None:
     for at in range(4):  # one of two pairs has its key first, the other last
@@ -138,8 +139,16 @@ async def test_of_what_is_known_to_conflict_with_a_fact_counts_what_is_so_or_was
         part = a_fact(agent_id="a", active=False, merged_into=rival.fact_id)
         await facts.insert(db, [mine, rival, part] if is_merged else [mine, rival])
         await relations.put(db, [related(mine.text_key, kind, (part if is_merged else rival).text_key)])
-        assert await relations.rivals(db, [mine]) == ({mine.key: counted} if counted else {}), at
+        assert await relations.bearing(db, [mine]) == ({mine.key: counted} if counted else {}), at
 
 
-async def test_without_a_fact_there_are_no_rivals_and_no_statement(db: Write) -> None:
-    assert await relations.rivals(db, []) == {}
+async def test_its_own_wordings_do_not_count(db: Write) -> None:
+    mine = a_fact(agent_id="a")
+    part = a_fact(agent_id="a", active=False, merged_into=mine.fact_id)
+    await facts.insert(db, [mine, part])
+    await relations.put(db, [related(mine.text_key, "same", part.text_key)])
+    assert await relations.bearing(db, [mine]) == {}
+
+
+async def test_without_a_fact_nothing_bears_on_it_and_there_is_no_statement(db: Write) -> None:
+    assert await relations.bearing(db, []) == {}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from events import FactLearned
 from nous import clock
 from nous.settings import Settings
-from providers.mind import Judgement, Pair
+from providers.mind import Judgement, Pair, Relation
 from providers.zero import ZeroEmbedder
 from store import forgetting, lineage
 from tests.workers.claims import BERGEN, OSLO, ROME, learned
@@ -27,7 +27,7 @@ from tests.workers.conftest import Memory, ScriptedMind
 from workers.runtime.life import Life
 from workers.runtime.record import Delivery, opened
 from workers.runtime.streams import Entry
-from workers.standing import candidates
+from workers.standing import candidates, settling
 
 FEW = 2
 """How many a fact is compared with."""
@@ -60,6 +60,22 @@ class Desks(ScriptedMind):
         if older is None or newer is None:
             return super()._judged(number, pair)
         return Judgement(pair=number, relation="same" if older == newer else "updates", richer=None, reason="by its number")
+
+
+RELATIONS: tuple[Relation, ...] = ("same", "refines", "updates", "contradicts", "compatible", "unsure")
+
+
+class Fickle(ScriptedMind):
+    """Says of two texts whatever was drawn for them, always the same: that one is another, which is a third, which the first ends."""
+
+    def __init__(self, seed: int, asked: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self.seed, self.asked = seed, asked
+
+    def _judged(self, number: int, pair: Pair) -> Judgement:
+        self.asked.append((pair.older.content, pair.newer.content))
+        relation = random.Random(f"{self.seed} {sorted(self.asked[-1])}").choice(RELATIONS)
+        return Judgement(pair=number, relation=relation, richer="newer" if relation == "refines" else None, reason="as it was drawn")
 
 
 def number_in(content: str) -> str | None:
@@ -218,6 +234,10 @@ async def test_what_nothing_bears_on_is_written_with_what_something_does_and_loo
 # ── any claims, in any order, any of them at one time ─────────────────────────────────────────────────────────────────────────
 
 CLAIMS = 30
+NUMBERED = [wording.format(number) for wording in ("Maria's desk is number {}.", "Desk {}", "Place {}", "Seat {}") for number in range(8)]
+NAMED = [f"{who} has {what}." for who in ("Maria", "Ken", "The office") for what in ("moved", "stayed", "called", "waited", "slept")]
+AT_REST_WITHIN = 1_000
+"""Pages; it takes a hundred."""
 ALL_AT_A_TIME = 1_000
 """As many candidates as there are facts: nothing is hidden."""
 
@@ -239,16 +259,15 @@ class Claim:
 class Story:
     """Claims of a user and of an assistant, some made again; where each wording lies on the circle is drawn too, and of whom it is."""
 
-    def __init__(self, seed: int, embedder: Circle, subjects: Sequence[str | None]) -> None:
+    def __init__(self, seed: int, embedder: Circle, subjects: Sequence[str | None], texts: Sequence[str] = NUMBERED) -> None:
         self.dice = random.Random(seed)
-        self.subjects = subjects
+        self.subjects, self.texts = subjects, texts
         self.subject_of: dict[str, str | None] = {}
         self.claims = [self._claim(number / 3) for number in range(CLAIMS)]
         embedder.degrees |= {claim.content: self.dice.uniform(0, 360) for claim in self.claims}
 
     def _claim(self, hour: float) -> Claim:
-        wording = self.dice.choice(["Maria's desk is number {}.", "Desk {}", "Place {}", "Seat {}"])
-        content = wording.format(self.dice.randrange(8))
+        content = self.dice.choice(self.texts)
         provenance = self.dice.choice(["user_stated", "assistant_derived", "assistant_derived"])
         return Claim(content, hour, provenance, self.subject_of.setdefault(content, self.dice.choice(self.subjects)))
 
@@ -256,7 +275,7 @@ class Story:
         """Claims come in any order; up to four pages are thought about at one time, and written in any order."""
         left = self.dice.sample(self.claims, len(self.claims))
         begun: list[Check] = []
-        while True:
+        for _ in range(AT_REST_WITHIN):
             some = [left.pop() for _ in range(min(len(left), self.dice.choice([0, 1, 4])))]
             if some:
                 await memory.benches["deduplicator"].work(*(claim.told(agent) for claim in some))
@@ -267,6 +286,7 @@ class Story:
                 await begun.pop(self.dice.randrange(len(begun))).end()
             elif not left:
                 return
+        pytest.fail(f"it did not come to rest within {AT_REST_WITHIN} pages")
 
 
 async def stands(memory: Memory, agent: str) -> list[tuple[str | None, datetime, bool]]:
@@ -292,3 +312,18 @@ async def test_whatever_is_checked_at_one_time_with_whatever_else_what_stands_is
     for claim in story.claims:
         await memory.learn(claim.told("agent-2"))
     assert await stands(memory, "agent-1") == await stands(memory, "agent-2")
+
+
+@pytest.mark.parametrize("few", [FEW, 10])
+@pytest.mark.parametrize("seed", range(6))
+async def test_whatever_a_mind_says_of_each_pair_memory_comes_to_rest_and_then_nothing_is_left_to_change(
+    memory: Memory, embedder: Circle, mind: ScriptedMind, monkeypatch: pytest.MonkeyPatch, seed: int, few: int
+) -> None:
+    """One is another, which is a third, which the first ends: looked at again for ever, that filled a process's time (seen)."""
+    monkeypatch.setattr(mind, "_judged", Fickle(seed, mind.asked)._judged)
+    monkeypatch.setattr(candidates, "CANDIDATES", few)
+    story = Story(seed, embedder, ("Maria", None), NAMED)
+    await story.all_at_once(memory, "agent-1")
+    texts = {fact.text_key for fact in await memory.facts()}
+    async with memory.benches["deduplicator"].kit.database.read(["agent-1"]) as db:
+        assert not (await settling.find(db, "agent-1", texts)).changed

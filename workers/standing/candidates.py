@@ -3,7 +3,7 @@
 Most real updates score below every threshold for twins (0.57 to 0.87 on MiniLM, BEAM), so the nearest are taken without one. Facts
 that are true now, and those that were still true when this one was claimed: one that arrives late finds what followed it.
 
-What was hidden behind the ten is found by looking again (check.py), when what is known to conflict with it is left out.
+What was hidden behind the ten is found by looking again (check.py), when what is known to merge or conflict with it is left out.
 """
 
 import asyncio
@@ -19,7 +19,6 @@ from rapidfuzz import fuzz, process
 from store import facts, relations, vectors
 from store.database import Read
 from store.facts import Fact, Key, subject_key
-from store.relations import CONFLICTING
 from store.vectors import Asking, Near
 from workers.runtime.worker import Kit
 
@@ -45,7 +44,8 @@ async def find(
 ) -> list[list[Candidate]]:
     """For each of these facts its candidates, the most telling first.
 
-    For those that are looked at `again` none that is known to conflict; for those `gated` only likely twins and those of the same subject.
+    For those that are looked at `again` none that is known to merge or conflict; for those `gated` only likely twins and those of the same
+    subject.
     """
     left_out = await _left_out(db, asking, again)
     alike: dict[int, list[Fact]] = {}  # one that leaves out many would have as many more looked for, of every fact of the page
@@ -55,26 +55,26 @@ async def find(
     for some in alike.values():
         ranked = await _ranked_for(db, kit, some, limit=CANDIDATES + max(left_out[fact.key] for fact in some))
         telling = [[one for one in ones if one.why != "near" or fact not in gated] for fact, ones in zip(some, ranked, strict=True)]
-        against = await _against(db, [(fact, ones) for fact, ones in zip(some, telling, strict=True) if fact in again])
+        bearing = await _bearing(db, [(fact, ones) for fact, ones in zip(some, telling, strict=True) if fact in again])
         for fact, ones in zip(some, telling, strict=True):
-            found[fact.key] = [one for one in ones if (fact.key, one.fact.key) not in against][:CANDIDATES]
+            found[fact.key] = [one for one in ones if (fact.key, one.fact.key) not in bearing][:CANDIDATES]
     return [found[fact.key] for fact in asking]
 
 
 async def _left_out(db: Read, asking: Sequence[Fact], again: Collection[Fact]) -> Counter[Key]:
-    """How many of its nearest are no candidates of a fact: its own wordings, and what is known to conflict with it."""
+    """How many of its nearest are no candidates of a fact: its own wordings, and what is known to merge or conflict with it."""
     heard_again = [fact.key for fact in asking if fact.confirmation_count]
     wordings = Counter(whole for part, whole in await facts.parts(db, heard_again) if part != whole)
-    return wordings + await relations.rivals(db, again)
+    return wordings + await relations.bearing(db, again)
 
 
-async def _against(db: Read, found: Sequence[tuple[Fact, Sequence[Candidate]]]) -> set[tuple[Key, Key]]:
-    """Which of these are known to conflict."""
+async def _bearing(db: Read, found: Sequence[tuple[Fact, Sequence[Candidate]]]) -> set[tuple[Key, Key]]:
+    """Which of these are known to merge or conflict. Those that say the same and stand apart would fill the ten for good."""
     pairs = {
         (fact.key, one.fact.key): relations.pair(fact.agent_id, fact.text_key, one.fact.text_key) for fact, ones in found for one in ones
     }
     known = await relations.between(db, set(pairs.values()))
-    return {keys for keys, pair in pairs.items() if pair in known and known[pair].relation in CONFLICTING}
+    return {keys for keys, pair in pairs.items() if pair in known and known[pair].relation != "compatible"}
 
 
 async def _ranked_for(db: Read, kit: Kit, asking: Sequence[Fact], *, limit: int) -> list[list[Candidate]]:

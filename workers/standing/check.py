@@ -9,7 +9,8 @@ A fact for which some pair is still open is not settled: it stays stored and rec
 It was compared with the nearest few as they stood when it was read. Something else may have been hidden behind them, where one of them
 stands no longer when it is written, whoever retired, merged or forgot it, or where several bear on it: in the life of an agent one
 new fact meets one old one, and several at once are a burst. Then the fact is looked at again (account.py), without what is known to
-conflict with it, until nothing new does.
+merge or conflict with it, until nothing new does: a look that is followed by another has found what no look had found before, or
+somebody else changed what stands, so that there is a last one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
