@@ -2,7 +2,7 @@
 
     fact_unsettled ─┬─ claimed again ────▶ nothing is asked: its new time alone may change what stands
                     ├─ retired another ──▶ compared with the next of its subject and likely twins, until nothing is retired any more
-                    ├─ may have missed ──▶ compared with the next, of any subject, until nothing new conflicts with it
+                    ├─ may have missed ──▶ compared with the next, of any subject, until nothing new bears on it
                     ├─ freed, by a person or a late claim ▶ compared with what was claimed while it did not stand
                     └─ asked again ──────▶ another mind is asked what no mind could tell
 
