@@ -161,7 +161,7 @@ def _concern(
     found: Mapping[relations.Pair, Relation],
     behind: Collection[receipts.Key],
 ) -> Concern:
-    may_have_missed = _key(job) in behind or _is_crowded(job.thought, found) or _is_behind(fact, job.thought, change)
+    may_have_missed = _key(job) in behind or _is_crowded(job, found) or _is_behind(fact, job.thought, change)
     return Concern(job.event, fact, is_compared=bool(job.thought.compared), may_have_missed=may_have_missed)
 
 
@@ -172,11 +172,12 @@ def _is_behind(fact: Fact, thought: Considered, change: Change) -> bool:
     return any(one is not None and not one.is_so and one.superseded_by != by for one in now)
 
 
-def _is_crowded(thought: Considered, found: Mapping[relations.Pair, Relation]) -> bool:
-    """Whether several of as many as it may be compared with merge or conflict with it."""
-    known = [one.known or found.get(relations.pair(*one.matter.key)) for one in thought.compared]
-    bearing = [one for one in known if one and one.relation != "compatible"]
-    return len(known) == candidates.CANDIDATES and len(bearing) > 1
+def _is_crowded(job: Job[Any, Considered], found: Mapping[relations.Pair, Relation]) -> bool:
+    """Whether several of as many as it may be compared with merge or conflict with it; at a look again, several of which nobody knew."""
+    is_first = isinstance(job.event, FactStored)
+    told = [one.known if one.known and is_first else found.get(relations.pair(*one.matter.key)) for one in job.thought.compared]
+    bearing = [one for one in told if one and one.relation != "compatible"]
+    return len(told) == candidates.CANDIDATES and len(bearing) > 1
 
 
 async def _forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> set[Key]:
