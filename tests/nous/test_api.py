@@ -292,7 +292,7 @@ async def test_what_a_turn_and_its_answer_have_to_tell_outlives_a_process_that_s
         await api.post("/v1/sessions/chat/turns/1/result", {"assistant": "She drinks it green."}, 500)
     assert await published(redis, "censor_triggered") == []
     monkeypatch.setattr(sweep, "LEFT_BEHIND_AFTER", sweep.LEFT_BEHIND_AFTER * 0)
-    await sweep.sweep(database, redis, {})
+    await sweep.Sweep(database, redis, {}).round()
     (triggered,) = await published(redis, "censor_triggered")
     assert (triggered["censor_id"], triggered["was_blocked"]) == (str(censor.censor_id), True)
     for stream in ("memory_recalled", "memory_referenced"):

@@ -583,10 +583,11 @@ async def test_the_workers_sweep_publishes_that_it_closed(talk: Talk, redis: Red
         ended = await talk.end("chat")
     assert ended.episode is not None
     listening = {EpisodeClosed.stream: ("episode_summarizer",)}
-    assert await sweep.sweep(talk.database, redis, listening) == 1
+    sweeping = sweep.Sweep(talk.database, redis, listening)
+    assert await sweeping.round() == 1
     ((_, fields),) = await redis.xrange(EpisodeClosed.stream)
     assert json.loads(fields[b"data"])["episode_id"] == str(ended.episode.episode_id)
-    assert await sweep.sweep(talk.database, redis, listening) == 0
+    assert await sweeping.round() == 0
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from .due import Due
 from .host import Host, broker
 from .life import Life
 from .patience import stopped_within
-from .sweep import sweep
+from .sweep import Sweep
 from .turns import Turn
 from .worker import Kit, Worker
 
@@ -78,7 +78,8 @@ class Process:
         """Work until `stop` is set, then finish what is in flight. Raises Misconfigured when going on makes no sense."""
         asked = asyncio.create_task(stop.wait())
         asked.add_done_callback(lambda _: self.must_stop.set())
-        sweeping = Chore(lambda: sweep(self.kit.database, self.redis, workers.consumers()), SWEEP_EVERY_S, "sweep")
+        sweep = Sweep(self.kit.database, self.redis, workers.consumers(), archives=self.archivist is not None)
+        sweeping = Chore(sweep.round, SWEEP_EVERY_S, "sweep")
         tidying = Chore(self._tidy, TIDY_EVERY_S, "tidy")
         fill = Chore(partial(filling.fill, self.kit), filling.FILL_EVERY_S, "fill")
         chores = (sweeping, tidying, fill, *self.chores)

@@ -33,41 +33,62 @@ Consumers = Mapping[str, Sequence[str]]
 log = structlog.get_logger()
 
 
-async def sweep(database: Database, redis: Redis, consumers: Consumers) -> int:
-    """One round over all of the outbox; returns how many letters were published. Raises Outage and Contended."""
-    left = await _publish_left_behind(database, redis)
-    lost = await _settle_published(database, redis, consumers)
-    if left or lost:
-        log.info("outbox.swept", left_behind=left, lost_by_redis=lost)
-    return left + lost
+class Sweep:
+    """Rounds over all of the outbox, as one process makes them."""
 
+    def __init__(self, database: Database, redis: Redis, consumers: Consumers, *, archives: bool = False) -> None:
+        """`archives`, this process has an archivist.
 
-async def _publish_left_behind(database: Database, redis: Redis) -> int:
-    before, published = clock.now() - LEFT_BEHIND_AFTER, 0
-    while True:
-        async with database.queue() as db:
-            letters = await outbox.unpublished(db, before=before, limit=LETTERS_AT_ONCE)
-        await announce(database, redis, letters)
-        published += len(letters)
-        if len(letters) < LETTERS_AT_ONCE:
-            return published
+        One that works elsewhere is known by its groups, and for good: Redis may lose these with the rest, and the archivist makes them
+        again a moment later. What it had not read until then would be gone from the archive.
+        """
+        self._database, self._redis, self._consumers = database, redis, consumers
+        self._archives = archives
 
+    async def round(self) -> int:
+        """One round; returns how many letters were published. Raises Outage and Contended."""
+        self._archives = self._archives or await self._is_archived()
+        left = await self._publish_left_behind()
+        lost = await self._settle_published()
+        if left or lost:
+            log.info("outbox.swept", left_behind=left, lost_by_redis=lost)
+        return left + lost
 
-async def _settle_published(database: Database, redis: Redis, consumers: Consumers) -> int:
-    before, published = clock.now() - UNANSWERED_AFTER, 0
-    while True:
-        async with database.queue() as db:
-            letters = await outbox.unanswered(db, before=before, limit=LETTERS_AT_ONCE)
-        readers = {stream: await _readers(redis, stream, consumers) for stream in {letter.stream for letter in letters}}
-        open_ = await _unanswered(database, letters, readers)  # after that: what was through by then has its receipt
-        lost = [letter for letter in open_ if readers[letter.stream].are_through]
-        await streams.append(redis, [(letter.stream, letter.agent_id, letter.body) for letter in lost])
-        async with database.queue() as db:
-            await outbox.mark_published(db, _keys(open_), now=clock.now())
-            await outbox.delete(db, _keys(letters) - _keys(open_))
-        published += len(lost)
-        if len(letters) < LETTERS_AT_ONCE:
-            return published
+    async def _is_archived(self) -> bool:
+        keys = [key for stream in self._consumers for key in await streams.keys(self._redis, stream)]
+        return any(streams.ARCHIVIST in key.groups for key in (await streams.positions(self._redis, keys)).values())
+
+    async def _publish_left_behind(self) -> int:
+        before, published = clock.now() - LEFT_BEHIND_AFTER, 0
+        while True:
+            async with self._database.queue() as db:
+                letters = await outbox.unpublished(db, before=before, limit=LETTERS_AT_ONCE)
+            await announce(self._database, self._redis, letters)
+            published += len(letters)
+            if len(letters) < LETTERS_AT_ONCE:
+                return published
+
+    async def _settle_published(self) -> int:
+        before, published = clock.now() - UNANSWERED_AFTER, 0
+        while True:
+            async with self._database.queue() as db:
+                letters = await outbox.unanswered(db, before=before, limit=LETTERS_AT_ONCE)
+            readers = {stream: await self._readers(stream) for stream in {letter.stream for letter in letters}}
+            open_ = await _unanswered(self._database, letters, readers)  # after that: what was through by then has its receipt
+            lost = [letter for letter in open_ if readers[letter.stream].are_through]
+            await streams.append(self._redis, [(letter.stream, letter.agent_id, letter.body) for letter in lost])
+            async with self._database.queue() as db:
+                await outbox.mark_published(db, _keys(open_), now=clock.now())
+                await outbox.delete(db, _keys(letters) - _keys(open_))
+            published += len(lost)
+            if len(letters) < LETTERS_AT_ONCE:
+                return published
+
+    async def _readers(self, stream: str) -> "_Readers":
+        keys = (await streams.positions(self._redis, await streams.keys(self._redis, stream))).values()
+        names = self._consumers.get(stream, ())
+        states = [streams.state_of(keys, name) for name in (*names, *([streams.ARCHIVIST] if self._archives else []))]
+        return _Readers(names, self._archives, all(state.lag == 0 and state.pending == 0 for state in states))
 
 
 async def announce(database: Database, redis: Redis, letters: Sequence[Letter]) -> None:
@@ -86,14 +107,6 @@ class _Readers:
     workers: Sequence[str]
     archivist: bool
     are_through: bool
-
-
-async def _readers(redis: Redis, stream: str, consumers: Consumers) -> _Readers:
-    keys = (await streams.positions(redis, await streams.keys(redis, stream))).values()
-    archives = any(streams.ARCHIVIST in key.groups for key in keys)
-    names = consumers.get(stream, ())
-    states = [streams.state_of(keys, name) for name in (*names, *([streams.ARCHIVIST] if archives else []))]
-    return _Readers(names, archives, all(state.lag == 0 and state.pending == 0 for state in states))
 
 
 async def _unanswered(database: Database, letters: Sequence[Letter], readers: Mapping[str, _Readers]) -> list[Letter]:
