@@ -21,6 +21,7 @@ from sqlalchemy import text
 
 from .database import Read
 from .embedders import Registered
+from .facts import claimed_after
 
 LOOKED_AT_IDS = 1_000
 """Of links in rings and of slots, so many are told one from another at most."""
@@ -218,8 +219,8 @@ async def attributes(db: Read, *, agent: str | None, limit: int) -> list[str]:
 async def contradictions(db: Read, names: Collection[str], *, agent: str | None, first: int) -> Found:
     """Slots (one agent, subject and attribute of these names) that hold two true facts of which nobody said that both may be.
 
-    Of the two, the one that was last claimed before the other is first: only that one can have been ended by it. A dispute, of which the
-    user is told, is none; nor is a pair that a mind or a person settled. `of` is how many slots are filled.
+    The first of the two is the one that was last claimed before the other: a later claim ends an earlier one, never the other way round.
+    A dispute, of which the user is told, is none; nor is a pair that a mind or a person settled. `of` is how many slots are filled.
     """
     slot = "f.agent_id, f.subject_key, lower(f.attribute)"
     filled = f"{_TRUE} AND f.subject_key IS NOT NULL AND f.attribute = ANY(CAST(:names AS text[])) AND {_WHOSE.format(of='f')}"
@@ -230,7 +231,7 @@ async def contradictions(db: Read, names: Collection[str], *, agent: str | None,
             " found AS MATERIALIZED (SELECT s.agent_id, p.id, p.other FROM slots s CROSS JOIN LATERAL ("
             "  SELECT a.fact_id AS id, b.fact_id AS other FROM heart.facts a JOIN heart.facts b ON b.agent_id = a.agent_id"
             "   AND left(b.subject_key, 200) = left(a.subject_key, 200) AND b.subject_key = a.subject_key AND b.active"
-            "   AND lower(b.attribute) = s.attribute AND (b.claimed_at, b.fact_id) > (a.claimed_at, a.fact_id) AND b.text_key <> a.text_key"
+            f"   AND lower(b.attribute) = s.attribute AND {claimed_after('b', 'a')} AND b.text_key <> a.text_key"
             "  WHERE a.agent_id = s.agent_id AND left(a.subject_key, 200) = left(s.subject_key, 200) AND a.subject_key = s.subject_key"
             f"   AND a.active AND lower(a.attribute) = s.attribute AND {_NOT_DISPUTED} AND NOT {_SETTLED}"
             "  LIMIT 1) p WHERE s.held > 1)"

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from .database import Read
 from .embedders import Registered
+from .facts import claimed_after
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ async def twins(db: Read, used: Registered, agent: str, facts: Collection[UUID],
             " coalesce(f.own_content, f.content) AS content, coalesce(o.own_content, o.content) AS other, 1 - n.distance AS similarity,"
             " coalesce(f.subject_key <> o.subject_key, false) OR coalesce(lower(f.attribute) <> lower(o.attribute), false)"
             "  AS is_about_another, (f.created_at, f.fact_id) > (o.created_at, o.fact_id) AS is_later,"
-            " (f.claimed_at, f.fact_id) > (o.claimed_at, o.fact_id) AS claimed_later,"
+            f" {claimed_after('f', 'o')} AS claimed_later,"
             " coalesce((SELECT r.relation FROM heart.relations r WHERE r.agent_id = f.agent_id"
             "  AND r.low_key = least(f.text_key, o.text_key) AND r.high_key = greatest(f.text_key, o.text_key)),"
             "  (SELECT max(a.relation) FROM bus.answers a WHERE a.agent_id = f.agent_id"

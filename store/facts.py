@@ -283,6 +283,11 @@ def is_so(of: str) -> str:
     return f"{of}.active OR {of}.archived_at IS NOT NULL"
 
 
+def claimed_after(later: str, earlier: str) -> str:
+    """Which of the rows `later` were last claimed after those `earlier`: of claims of one moment the id of the event tells."""
+    return f'({later}.claimed_at, {later}.claimed_by COLLATE "C") > ({earlier}.claimed_at, {earlier}.claimed_by COLLATE "C")'
+
+
 def at_hand_then(of: str) -> str:
     """Which of the rows `of` had not been archived by the parameter `as_of`."""
     return f"({of}.archived_at IS NULL OR {of}.archived_at > :as_of)"

@@ -37,12 +37,18 @@ class Relation:
     event_id: str
     recorded_at: datetime
 
+    @property
+    def bears(self) -> bool:
+        """Whether the two merge or conflict: how the one stands hangs on the other."""
+        return self.relation != "compatible"
+
 
 Pair = tuple[str, bytes, bytes]
 """(agent_id, low_key, high_key)."""
 
 _NAMES = many.columns(Relation)
 _COLUMNS = ", ".join(_NAMES)
+_BEARS = "r.relation <> 'compatible'"
 _PUT = text(many.upserting("heart.relations", _NAMES, key=("agent_id", "low_key", "high_key")) + " WHERE excluded.decided_by = 'person'")
 
 
@@ -117,9 +123,9 @@ async def reachable(db: Read, agent: str, keys: Collection[bytes]) -> set[bytes]
             "WITH RECURSIVE reached(key) AS (SELECT unnest(CAST(:keys AS bytea[])) UNION SELECT other.key FROM reached"
             " CROSS JOIN LATERAL ("
             "  SELECT r.high_key AS key FROM heart.relations r WHERE r.agent_id = :agent AND r.low_key = reached.key"
-            "   AND r.relation <> 'compatible'"
+            f"   AND {_BEARS}"
             "  UNION ALL SELECT r.low_key FROM heart.relations r WHERE r.agent_id = :agent AND r.high_key = reached.key"
-            "   AND r.relation <> 'compatible') other) SELECT key FROM reached"
+            f"   AND {_BEARS}) other) SELECT key FROM reached"
         ),
         {"agent": agent, "keys": list(keys)},
     )
@@ -133,24 +139,23 @@ async def linked(db: Read, texts: Collection[tuple[str, bytes]]) -> set[tuple[st
     rows = await db.execute(
         text(
             "SELECT q.agent_id, q.key FROM unnest(CAST(:agents AS text[]), CAST(:keys AS bytea[])) AS q(agent_id, key) WHERE EXISTS ("
-            "SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.key AND r.relation <> 'compatible') OR EXISTS ("
-            "SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.high_key = q.key AND r.relation <> 'compatible')"
+            f"SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.low_key = q.key AND {_BEARS}) OR EXISTS ("
+            f"SELECT FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.high_key = q.key AND {_BEARS})"
         ),
         many.apart(texts, "agents", "keys"),
     )
     return {(row.agent_id, row.key) for row in rows}
 
 
-async def bearing(db: Read, of: Collection[Fact]) -> Counter[Key]:
-    """How many rows that are no part of it are known to merge or conflict with each of these facts, by their texts.
+async def count_bearing(db: Read, of: Collection[Fact]) -> Counter[Key]:
+    """For each of these facts, how many rows beside its own wordings are known to merge or conflict with its text.
 
-    Those that are so, or were after it was first claimed. One that says the same stands apart where another relation holds them so.
+    Of those that are so, or were after it was first claimed.
     """
     if not of:
         return Counter()
     known = (
-        "SELECT r.{other}_key AS key FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.{own}_key = q.text_key"
-        " AND r.relation = ANY(CAST(:kinds AS text[]))"
+        f"SELECT r.{{other}}_key AS key FROM heart.relations r WHERE r.agent_id = q.agent_id AND r.{{own}}_key = q.text_key AND {_BEARS}"
     )
     one = "SELECT * FROM heart.facts one WHERE one.agent_id = q.agent_id AND one"
     rows = await db.execute(
@@ -159,13 +164,10 @@ async def bearing(db: Read, of: Collection[Fact]) -> Counter[Key]:
             " CAST(:ats AS timestamptz[])) AS q(agent_id, fact_id, text_key, at) CROSS JOIN LATERAL (SELECT count(*) AS bearing"
             f" FROM ({known.format(own='low', other='high')} UNION ALL {known.format(own='high', other='low')} OFFSET 0) o"
             f" CROSS JOIN LATERAL ({one}.text_key = o.key OFFSET 0) f LEFT JOIN LATERAL ({one}.fact_id = f.merged_into OFFSET 0) w ON true"
-            f" WHERE coalesce(f.merged_into, f.fact_id) <> q.fact_id"
+            " WHERE coalesce(f.merged_into, f.fact_id) <> q.fact_id"
             f" AND ({is_so('f')} OR f.valid_to > q.at OR {is_so('w')} OR w.valid_to > q.at)) n"
         ),
-        {
-            **many.apart([(fact.agent_id, fact.fact_id, fact.text_key, fact.valid_from) for fact in of], "agents", "ids", "keys", "ats"),
-            "kinds": [*MERGING, *CONFLICTING],
-        },
+        many.apart([(fact.agent_id, fact.fact_id, fact.text_key, fact.valid_from) for fact in of], "agents", "ids", "keys", "ats"),
     )
     return Counter({(row.agent_id, row.fact_id): row.bearing for row in rows if row.bearing})
 

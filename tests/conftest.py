@@ -150,13 +150,13 @@ async def until(condition: Callable[[], Awaitable[Any]], *, within_s: float = 20
     return answer
 
 
-async def until_set(event: asyncio.Event, *doing: asyncio.Task[Any]) -> None:
+async def until_set(event: asyncio.Event, *doing: asyncio.Task[Any], within_s: float = 20.0) -> None:
     """Wait until what these tasks do sets `event`; when one ends before, raise what it ended with, or fail with what it returned."""
     waiting = asyncio.ensure_future(event.wait())
-    done, _ = await asyncio.wait({waiting, *doing}, return_when=asyncio.FIRST_COMPLETED)
+    done, _ = await asyncio.wait({waiting, *doing}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
     if waiting not in done:
         waiting.cancel()
-        pytest.fail(f"ended before it came to it: {[task.result() for task in done]}")
+        pytest.fail(f"it did not come to it within {within_s} s; what ended before gave {[task.result() for task in done]}")
 
 
 async def _sql(url: str, statement: str) -> None:

@@ -62,7 +62,7 @@ def test_what_waits_for_ever_is_ended_says_where_it_waited_and_the_next_test_goe
         "FAILED test_hang.py::test_waits_where_no_loop_runs",
         "FAILED test_hang.py::test_fails_and_is_not_put_away",
     ]
-    assert len(re.findall(r"^E .*over its time, 1 s$", ended.stdout, re.MULTILINE)) == 5
+    assert len(re.findall(r"^E .*over its time, 2 s$", ended.stdout, re.MULTILINE)) == 5
     assert ">       await asyncio.Event().wait()" in ended.stdout
     assert "await asyncio.sleep(600)" in ended.stdout, "what else waited is told too"
 
@@ -74,15 +74,21 @@ def test_what_cannot_be_cancelled_is_aborted_with_the_stack_of_every_thread(tmp_
     assert 'threading.py", line' in ended.stderr
 
 
-def _ran(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
-    """Run these tests, with a second for each."""
+def test_without_a_time_nothing_is_ended(tmp_path: Path) -> None:
+    ended = _ran(tmp_path, "def test_fails():\n    assert not 'right'\n\ndef test_comes_after():\n    pass\n", "--timeout=0")
+    assert "1 failed, 1 passed" in ended.stdout
+
+
+def _ran(folder: Path, tests: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run these tests, with two seconds for each."""
     (folder / "test_hang.py").write_text(HOUSE + tests)
     plugins = [option for name in ("pytest_asyncio.plugin", "pytest_timeout", "tests.overtime") for option in ("-p", name)]
     loops = [f"--override-ini=asyncio_default_{what}_loop_scope=session" for what in ("fixture", "test")]
+    command = [sys.executable, "-m", "pytest", *plugins, *loops, "--asyncio-mode=auto", "--timeout=2", "-rA", "--color=no", *options]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *plugins, *loops, "--asyncio-mode=auto", "--timeout=1", "-rA", "--rootdir", folder, folder],
+        [*command, "--rootdir", folder, folder],
         cwd=folder,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(repository())},
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTHONPATH": str(repository())},
         capture_output=True,
         text=True,
         timeout=120,

@@ -38,7 +38,7 @@ class Kind:
 ONE_FACT = Way("nous fact merge {first} {other} --because '…'", "where the two are one fact; undone by nous fact split")
 ONE_HOLDS = Way(
     "nous fact retire {first} --for {other} --because '…'",
-    "where the first, which was last claimed before the second, ended when that was claimed; undone by nous fact restore",
+    "where the first is over since the second was claimed; an assistant's claim ends no user's; undone by nous fact restore",
 )
 ASK = Way("nous fact recheck", "asks a mind, where one is set, about what none could tell; nous status tells what waits for one")
 LOOK = Way("nous explain fact {first}", "what it says, where that comes from, and what is near it")

@@ -328,28 +328,48 @@ async def test_an_agent_of_which_nothing_is_kept_is_not_healthy_but_a_mistake(
     assert (await nous("upkeep", "run", "--now", "--agent", "harbor-desk")).exit_code == 2
 
 
-async def test_what_mends_a_finding_can_be_undone_and_names_the_first_pair(nous: Nous, database: Database) -> None:
-    home = {"agent_id": A, "subject": "Maria", "attribute": "residence"}
-    oslo, rome = (
-        a_fact(content=f"Maria lives in {city}", valid_from=NOON - timedelta(days=since), claimed_at=NOON - timedelta(days=claimed), **home)
-        for city, since, claimed in (("Oslo", 9, 1), ("Rome", 5, 5))
-    )
+@pytest.mark.parametrize(
+    "claims",
+    [{"Oslo": [(9, "a"), (1, "c")], "Rome": [(5, "b")]}, {"Oslo": [(5, "b")], "Rome": [(5, "a")]}],
+    ids=["one again after the other", "both at one moment"],
+)
+async def test_what_mends_a_finding_can_be_done_and_undone_and_names_the_first_pair(
+    nous: Nous, database: Database, claims: dict[str, list[tuple[int, str]]]
+) -> None:
+    """Each claim is so many days old and of this event: Rome was last claimed before Oslo."""
+    oslo, rome = (_claimed(f"Maria lives in {city}", its) for city, its in claims.items())
     await stored(database, [oslo, rome], seeds=[1, 1])
     async with database.write([A]) as db:
-        new = [a_mention(one, event_id=one.stored_by, outcome="stored", occurred_at=one.valid_from) for one in (oslo, rome)]
-        await mentions.insert(db, [*new, a_mention(oslo, occurred_at=oslo.claimed_at)])
+        told_again = [(fact, *one) for fact, its in zip((oslo, rome), claims.values(), strict=True) for one in its]
+        await mentions.insert(
+            db, [a_mention(fact, event_id=event, occurred_at=NOON - timedelta(days=days)) for fact, days, event in told_again]
+        )
     told = (await found(nous))["contradictions"]
-    one, other = rome.fact_id, oslo.fact_id  # Oslo was claimed again after Rome
+    one, other = rome.fact_id, oslo.fact_id
     assert told["first"] == (await found(nous))["likely_twins"]["first"] == [{"agent_id": A, "id": str(one), "other": str(other)}]
     ways = [way["do"] for way in told["mend"]]
     assert ways[1:3] == [f"nous fact retire {one} --for {other} --because '…'", f"nous fact merge {one} {other} --because '…'"]
     assert not [way for kind in KINDS.values() for way in kind.mend if "forget" in way.do + way.when]
     shown = (await nous("audit")).stdout
-    assert f"\n    nous fact retire {one} --for {other} --because '…'\n      where the first, which" in shown
+    assert f"\n    nous fact retire {one} --for {other} --because '…'\n      where the first is over" in shown
     assert "nous audit --fail-on NAME=LIMIT" in shown
     retired = await nous("fact", "retire", str(one), "--for", str(other), "--because", "she moved back")
     assert retired.exit_code == 0, retired.output
     assert (await found(nous))["contradictions"]["count"] == 0
+
+
+def _claimed(content: str, claims: Sequence[tuple[int, str]]) -> Fact:
+    """Where Maria lives, by these claims, the first first: each so many days old, and its event."""
+    (began, first), (last, latest) = claims[0], claims[-1]
+    return a_fact(
+        agent_id=A,
+        content=content,
+        attribute="residence",
+        valid_from=NOON - timedelta(days=began),
+        stored_by=first,
+        claimed_at=NOON - timedelta(days=last),
+        claimed_by=latest,
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ VERBS: dict[str, Callable[[Read, str], Awaitable[Any]]] = {
     "relations.between": lambda db, _: relations.between(db, [PAIR]),
     "relations.among": lambda db, _: relations.among(db, "b", [LOW, HIGH]),
     "relations.reachable": lambda db, _: _more_than({LOW}, relations.reachable(db, "b", [LOW])),
-    "relations.bearing": lambda db, _: relations.bearing(db, [replace(ONE, agent_id="b")]),
+    "relations.count_bearing": lambda db, _: relations.count_bearing(db, [replace(ONE, agent_id="b")]),
     "relations.linked": lambda db, _: relations.linked(db, [("b", LOW)]),
     "answers.kept": lambda db, _: answers.kept(db, [PAIR], prompt="relation-1", model="a-model"),
     "versions.listed": lambda db, _: versions.listed(db, known_at=NOON, agent="b", inactive=True, limit=None),

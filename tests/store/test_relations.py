@@ -139,7 +139,7 @@ async def test_of_what_is_known_to_merge_or_conflict_with_a_fact_counts_what_is_
         part = a_fact(agent_id="a", active=False, merged_into=rival.fact_id)
         await facts.insert(db, [mine, rival, part] if is_merged else [mine, rival])
         await relations.put(db, [related(mine.text_key, kind, (part if is_merged else rival).text_key)])
-        assert await relations.bearing(db, [mine]) == ({mine.key: counted} if counted else {}), at
+        assert await relations.count_bearing(db, [mine]) == ({mine.key: counted} if counted else {}), at
 
 
 async def test_its_own_wordings_do_not_count(db: Write) -> None:
@@ -147,8 +147,8 @@ async def test_its_own_wordings_do_not_count(db: Write) -> None:
     part = a_fact(agent_id="a", active=False, merged_into=mine.fact_id)
     await facts.insert(db, [mine, part])
     await relations.put(db, [related(mine.text_key, "same", part.text_key)])
-    assert await relations.bearing(db, [mine]) == {}
+    assert await relations.count_bearing(db, [mine]) == {}
 
 
 async def test_without_a_fact_nothing_bears_on_it_and_there_is_no_statement(db: Write) -> None:
-    assert await relations.bearing(db, []) == {}
+    assert await relations.count_bearing(db, []) == {}

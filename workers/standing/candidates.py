@@ -55,7 +55,7 @@ async def find(
     for some in alike.values():
         ranked = await _ranked_for(db, kit, some, limit=CANDIDATES + max(left_out[fact.key] for fact in some))
         telling = [[one for one in ones if one.why != "near" or fact not in gated] for fact, ones in zip(some, ranked, strict=True)]
-        bearing = await _bearing(db, [(fact, ones) for fact, ones in zip(some, telling, strict=True) if fact in again])
+        bearing = await _known_to_bear(db, [(fact, ones) for fact, ones in zip(some, telling, strict=True) if fact in again])
         for fact, ones in zip(some, telling, strict=True):
             found[fact.key] = [one for one in ones if (fact.key, one.fact.key) not in bearing][:CANDIDATES]
     return [found[fact.key] for fact in asking]
@@ -65,16 +65,16 @@ async def _left_out(db: Read, asking: Sequence[Fact], again: Collection[Fact]) -
     """How many of its nearest are no candidates of a fact: its own wordings, and what is known to merge or conflict with it."""
     heard_again = [fact.key for fact in asking if fact.confirmation_count]
     wordings = Counter(whole for part, whole in await facts.parts(db, heard_again) if part != whole)
-    return wordings + await relations.bearing(db, again)
+    return wordings + await relations.count_bearing(db, again)
 
 
-async def _bearing(db: Read, found: Sequence[tuple[Fact, Sequence[Candidate]]]) -> set[tuple[Key, Key]]:
+async def _known_to_bear(db: Read, found: Sequence[tuple[Fact, Sequence[Candidate]]]) -> set[tuple[Key, Key]]:
     """Which of these are known to merge or conflict. Those that say the same and stand apart would fill the ten for good."""
     pairs = {
         (fact.key, one.fact.key): relations.pair(fact.agent_id, fact.text_key, one.fact.text_key) for fact, ones in found for one in ones
     }
     known = await relations.between(db, set(pairs.values()))
-    return {keys for keys, pair in pairs.items() if pair in known and known[pair].relation != "compatible"}
+    return {keys for keys, pair in pairs.items() if pair in known and known[pair].bears}
 
 
 async def _ranked_for(db: Read, kit: Kit, asking: Sequence[Fact], *, limit: int) -> list[list[Candidate]]:

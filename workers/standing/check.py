@@ -9,8 +9,8 @@ A fact for which some pair is still open is not settled: it stays stored and rec
 It was compared with the nearest few as they stood when it was read. Something else may have been hidden behind them, where one of them
 stands no longer when it is written, whoever retired, merged or forgot it, or where several bear on it: in the life of an agent one
 new fact meets one old one, and several at once are a burst. Then the fact is looked at again (account.py), without what is known to
-merge or conflict with it, until nothing new does: a look that is followed by another has found what no look had found before, or
-somebody else changed what stands, so that there is a last one.
+merge or conflict with it, until nothing new does. A look is followed by another only when it found what was not known when it read, or
+somebody else changed what stands: so there is a last one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -161,7 +161,7 @@ def _concern(
     found: Mapping[relations.Pair, Relation],
     behind: Collection[receipts.Key],
 ) -> Concern:
-    may_have_missed = _key(job) in behind or _is_crowded(job, found) or _is_behind(fact, job.thought, change)
+    may_have_missed = _key(job) in behind or _is_crowded(job.thought, found) or _is_behind(fact, job.thought, change)
     return Concern(job.event, fact, is_compared=bool(job.thought.compared), may_have_missed=may_have_missed)
 
 
@@ -169,15 +169,13 @@ def _is_behind(fact: Fact, thought: Considered, change: Change) -> bool:
     """Whether what it was compared with is retired or merged now, by another than itself: by one of the same page."""
     by = change.after.get(fact.fact_id, fact).merged_into or fact.fact_id
     now = [change.after.get(one.candidate.whole.fact_id) for one in thought.compared if one.candidate.whole.is_so]
-    return any(one is not None and not one.is_so and one.superseded_by != by for one in now)
+    return any(one is not None and not one.is_so and by not in (one.superseded_by, one.merged_into) for one in now)
 
 
-def _is_crowded(job: Job[Any, Considered], found: Mapping[relations.Pair, Relation]) -> bool:
-    """Whether several of as many as it may be compared with merge or conflict with it; at a look again, several of which nobody knew."""
-    is_first = isinstance(job.event, FactStored)
-    told = [one.known if one.known and is_first else found.get(relations.pair(*one.matter.key)) for one in job.thought.compared]
-    bearing = [one for one in told if one and one.relation != "compatible"]
-    return len(told) == candidates.CANDIDATES and len(bearing) > 1
+def _is_crowded(thought: Considered, found: Mapping[relations.Pair, Relation]) -> bool:
+    """Whether several of as many as it may be compared with merge or conflict with it; at a look again, none that was known to then."""
+    told = [one.known or found.get(relations.pair(*one.matter.key)) for one in thought.compared]
+    return len(told) == candidates.CANDIDATES and sum(one is not None and one.bears for one in told) > 1
 
 
 async def _forgotten(db: Read, jobs: Sequence[Job[Any, Considered]]) -> set[Key]:
