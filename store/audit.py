@@ -220,7 +220,8 @@ async def contradictions(db: Read, names: Collection[str], *, agent: str | None,
     """Slots (one agent, subject and attribute of these names) that hold two true facts of which nobody said that both may be.
 
     The first of the two is the one that was last claimed before the other: a later claim ends an earlier one, never the other way round.
-    A dispute, of which the user is told, is none; nor is a pair that a mind or a person settled. `of` is how many slots are filled.
+    Pairs of which the first is the user's and the other is not come last: that one can end no such first. A dispute, of which the user is
+    told, is none; nor is a pair that a mind or a person settled. `of` is how many slots are filled.
     """
     slot = "f.agent_id, f.subject_key, lower(f.attribute)"
     filled = f"{_TRUE} AND f.subject_key IS NOT NULL AND f.attribute = ANY(CAST(:names AS text[])) AND {_WHOSE.format(of='f')}"
@@ -228,15 +229,16 @@ async def contradictions(db: Read, names: Collection[str], *, agent: str | None,
         text(
             f"WITH slots AS MATERIALIZED (SELECT f.agent_id, f.subject_key, lower(f.attribute) AS attribute, count(*) AS held"
             f"  FROM heart.facts f WHERE {filled} GROUP BY {slot}),"
-            " found AS MATERIALIZED (SELECT s.agent_id, p.id, p.other FROM slots s CROSS JOIN LATERAL ("
-            "  SELECT a.fact_id AS id, b.fact_id AS other FROM heart.facts a JOIN heart.facts b ON b.agent_id = a.agent_id"
+            " found AS MATERIALIZED (SELECT s.agent_id, p.* FROM slots s CROSS JOIN LATERAL ("
+            f"  SELECT a.fact_id AS id, b.fact_id AS other, {_OF_THE_USER_ALONE} AS stays"
+            "  FROM heart.facts a JOIN heart.facts b ON b.agent_id = a.agent_id"
             "   AND left(b.subject_key, 200) = left(a.subject_key, 200) AND b.subject_key = a.subject_key AND b.active"
             f"   AND lower(b.attribute) = s.attribute AND {claimed_after('b', 'a')} AND b.text_key <> a.text_key"
             "  WHERE a.agent_id = s.agent_id AND left(a.subject_key, 200) = left(s.subject_key, 200) AND a.subject_key = s.subject_key"
             f"   AND a.active AND lower(a.attribute) = s.attribute AND {_NOT_DISPUTED} AND NOT {_SETTLED}"
             "  LIMIT 1) p WHERE s.held > 1)"
             " SELECT (SELECT count(*) FROM slots) AS slots, (SELECT count(*) FROM found) AS total, f.* FROM (SELECT 1) one"
-            " LEFT JOIN (SELECT * FROM found ORDER BY agent_id, id LIMIT :first) f ON true"
+            " LEFT JOIN (SELECT * FROM found ORDER BY stays, agent_id, id LIMIT :first) f ON true"
         ),
         {"agent": agent, "names": list(names), "first": first},
     )
@@ -244,6 +246,7 @@ async def contradictions(db: Read, names: Collection[str], *, agent: str | None,
     return Found(int(seen[0].total), int(seen[0].slots), [Seen(row.agent_id, row.id, row.other) for row in seen if row.id])
 
 
+_OF_THE_USER_ALONE = "(a.provenance = 'user_stated' AND b.provenance <> 'user_stated')"
 _NOT_DISPUTED = "a.disputes IS DISTINCT FROM b.fact_id AND b.disputes IS DISTINCT FROM a.fact_id"
 _SETTLED = (
     "EXISTS (SELECT FROM heart.relations r WHERE r.agent_id = a.agent_id AND r.low_key = least(a.text_key, b.text_key)"

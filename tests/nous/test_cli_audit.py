@@ -358,6 +358,20 @@ async def test_what_mends_a_finding_can_be_done_and_undone_and_names_the_first_p
     assert (await found(nous))["contradictions"]["count"] == 0
 
 
+async def test_what_no_command_can_end_is_named_last(nous: Nous, database: Database) -> None:
+    """A user's claim that an assistant's later one stands beside: only the user can say which is true."""
+    home, employer = {"agent_id": A, "attribute": "residence"}, {"agent_id": A, "attribute": "employer"}
+    later = {"claimed_at": NOON + timedelta(days=1)}
+    theirs, guessed = a_fact(**home, provenance="user_stated"), a_fact(**home, provenance="assistant_derived", **later)
+    old, new = a_fact(**employer, provenance="user_stated"), a_fact(**employer, provenance="user_stated", **later)
+    await stored(database, [theirs, guessed, old, new])
+    named = (await found(nous))["contradictions"]["first"]
+    assert [(one["id"], one["other"]) for one in named] == [
+        (str(old.fact_id), str(new.fact_id)),
+        (str(theirs.fact_id), str(guessed.fact_id)),
+    ]
+
+
 def _claimed(content: str, claims: Sequence[tuple[int, str]]) -> Fact:
     """Where Maria lives, by these claims, the first first: each so many days old, and its event."""
     (began, first), (last, latest) = claims[0], claims[-1]
