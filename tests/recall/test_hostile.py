@@ -54,8 +54,9 @@ def within(seconds: float, what: str) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, left)
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)

@@ -279,7 +279,7 @@ async def test_one_that_replica_after_replica_dies_of_is_parked_after_fewer_atte
     for _ in range(tried):
         async with actor.life.kit.database.queue() as db:
             assert await retries.take(db, GROUP, now=clock.now(), lease=clock.now()) is not None, "and the replica that took it dies"
-    await _when_due(actor)
+    await _when_due(actor.alone.work_one)
     assert actor.pages == [], "it was not tried once more"
     assert await actor.endings() == {"bad": "parked"}
     ((_, parked),) = await actor.life.redis.xrange("fact_learned.parked")
@@ -300,16 +300,13 @@ async def test_an_outage_during_a_lone_attempt_is_not_counted(actor: Actor) -> N
     actor.raises = {"bad": Outage("the mind", "connection refused")}
     for _ in range(actor.life.kit.settings.max_attempts + 2):
         with pytest.raises(Outage):
-            await _when_due(actor)
+            await _when_due(actor.alone.work_one)
     assert [row.attempts for row in await actor.rows()] == [0]
     assert await actor.endings() == {}
 
 
-async def _when_due(actor: Actor) -> None:
-    async def worked() -> bool:
-        return await actor.alone.work_one()
-
-    await until(worked, what="a due delivery")
+async def _when_due(work: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+    await until(work, what="a due delivery")
 
 
 async def cut_short(actor: Actor, work: Callable[[], Coroutine[Any, Any, bool]]) -> None:
@@ -321,7 +318,7 @@ async def cut_short(actor: Actor, work: Callable[[], Coroutine[Any, Any, bool]])
         await asyncio.Event().wait()
 
     actor.thinks = hang
-    working = asyncio.create_task(until(work, what="a due delivery"))
+    working = asyncio.create_task(_when_due(work))
     await until_set(begun, working)
     working.cancel()
     with suppress(asyncio.CancelledError):
@@ -344,7 +341,7 @@ async def test_a_thought_that_takes_too_long_is_given_up_on_and_counted_alone(ac
 
     actor.thinks = hang
     await actor.life.work(await actor.publish("slow"))
-    await _when_due(actor)
+    await _when_due(actor.alone.work_one)
     (row,) = await actor.rows()
     assert (row.attempts, "NOUS_TIME_LIMIT_S" in row.reason) == (1, True)
 

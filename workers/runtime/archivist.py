@@ -16,7 +16,6 @@ import structlog
 from redis.asyncio import Redis
 
 import events
-from events import partitions
 from nous import clock
 from store import archive
 
@@ -93,8 +92,7 @@ class Archivist:
         """A group in every key, looked for again now and then: somebody may spread streams further at any time."""
         if self.has_groups and time.monotonic() < self.looked_at + streams.SPREAD_LOOKED_AT_S:
             return
-        spread = await streams.spread(self.redis)
-        keys = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
+        keys = streams.all_keys(await streams.spread(self.redis))
         if not self.has_groups or len(keys) > len(self.keys):
             await streams.ensure_groups(self.redis, keys, streams.ARCHIVIST)
         await streams.speak(self.redis, streams.ARCHIVIST, self.consumer, keys[0])

@@ -130,8 +130,7 @@ async def now_ms(redis: Redis) -> int:
 
 async def _streams(redis: Redis) -> list[str]:
     """Every stream of ours that is there, with what is parked of it."""
-    spread = await streams.spread(redis)
-    keys = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
+    keys = streams.all_keys(await streams.spread(redis))
     names = [name for key in keys for name in (key, key + PARKED_SUFFIX)]
     async with reachable():
         return [name for name in names if await redis.exists(name)]

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 
 from redis.asyncio import Redis
 
-import events
 import workers
 from events import partitions
 from nous import clock
@@ -200,7 +199,7 @@ async def _groups(redis: Redis) -> dict[str, _Seen]:
     """The group of every worker and of the archivist, in a few round trips however many there are."""
     spread = await streams.spread(redis)
     reads = {name: partitions.keys(worker.on.stream, spread) for name, worker in workers.table().items()}
-    reads[streams.ARCHIVIST] = [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
+    reads[streams.ARCHIVIST] = streams.all_keys(spread)
     keys = await streams.positions(redis, reads[streams.ARCHIVIST])
     there = [(key, name) for name, read in reads.items() for key in read if name in keys[key].groups]
     replicas = await streams.replicas(redis, there)

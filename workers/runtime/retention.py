@@ -91,8 +91,7 @@ async def groups(redis: Redis, stream: str) -> list[Group]:
 
 async def _keys(redis: Redis) -> dict[str, streams.Key]:
     """Every key of every stream."""
-    spread = await streams.spread(redis)
-    return await streams.positions(redis, [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)])
+    return await streams.positions(redis, streams.all_keys(await streams.spread(redis)))
 
 
 def _needing(stream: str, consumers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from redis import exceptions
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
+import events
 from events import partitions
 from nous.errors import Misconfigured, Outage
 
@@ -118,6 +119,11 @@ if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then redis.call
 async def keys(redis: Redis, stream: str) -> list[str]:
     """Every key of a stream that may hold something: the plain one first. Raises Outage."""
     return partitions.keys(stream, await spread(redis))
+
+
+def all_keys(spread: int) -> list[str]:
+    """Every key of every stream, over so many partitions."""
+    return [key for stream in events.CATALOGUE for key in partitions.keys(stream, spread)]
 
 
 async def ensure_group(redis: Redis, stream: str, group: str) -> bool:

@@ -10,7 +10,6 @@ outbox row ─┬─ never published ──────────────�
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
@@ -55,8 +54,8 @@ class Sweep:
         return left + lost
 
     async def _is_archived(self) -> bool:
-        keys = [key for stream in self._consumers for key in await streams.keys(self._redis, stream)]
-        return any(streams.ARCHIVIST in key.groups for key in (await streams.positions(self._redis, keys)).values())
+        keys = await streams.positions(self._redis, streams.all_keys(await streams.spread(self._redis)))
+        return any(streams.ARCHIVIST in key.groups for key in keys.values())
 
     async def _publish_left_behind(self) -> int:
         before, published = clock.now() - LEFT_BEHIND_AFTER, 0
@@ -73,9 +72,9 @@ class Sweep:
         while True:
             async with self._database.queue() as db:
                 letters = await outbox.unanswered(db, before=before, limit=LETTERS_AT_ONCE)
-            readers = {stream: await self._readers(stream) for stream in {letter.stream for letter in letters}}
-            open_ = await _unanswered(self._database, letters, readers)  # after that: what was through by then has its receipt
-            lost = [letter for letter in open_ if readers[letter.stream].are_through]
+            through = {stream for stream in {letter.stream for letter in letters} if await self._are_through(stream)}
+            open_ = await self._unanswered(letters)  # after that: what was through by then has its receipt
+            lost = [letter for letter in open_ if letter.stream in through]
             await streams.append(self._redis, [(letter.stream, letter.agent_id, letter.body) for letter in lost])
             async with self._database.queue() as db:
                 await outbox.mark_published(db, _keys(open_), now=clock.now())
@@ -84,11 +83,31 @@ class Sweep:
             if len(letters) < LETTERS_AT_ONCE:
                 return published
 
-    async def _readers(self, stream: str) -> "_Readers":
+    async def _unanswered(self, letters: Sequence[Letter]) -> list[Letter]:
+        """Those the archive has not, or for which some worker has no receipt, of whatever ending, and holds none for another attempt."""
+        if not letters:
+            return []
+        keys = {(letter.agent_id, letter.event_id) for letter in letters}
+        names = {name for letter in letters for name in self._workers(letter.stream)}
+        async with self._database.read({agent for agent, _ in keys}) as db:
+            answered = {name: await receipts.answered(db, name, keys) | await retries.held(db, name, keys) for name in names}
+            archived = await archive.held(db, keys)
+        return [
+            letter
+            for letter in letters
+            if any((letter.agent_id, letter.event_id) not in answered[name] for name in self._workers(letter.stream))
+            or (self._archives and (letter.agent_id, letter.event_id, letter.stream) not in archived)
+        ]
+
+    async def _are_through(self, stream: str) -> bool:
+        """Whether all who must answer for its letters are through with a stream: what one has not then was lost."""
         keys = (await streams.positions(self._redis, await streams.keys(self._redis, stream))).values()
-        names = self._consumers.get(stream, ())
-        states = [streams.state_of(keys, name) for name in (*names, *([streams.ARCHIVIST] if self._archives else []))]
-        return _Readers(names, self._archives, all(state.lag == 0 and state.pending == 0 for state in states))
+        groups = (*self._workers(stream), *([streams.ARCHIVIST] if self._archives else []))
+        states = [streams.state_of(keys, group) for group in groups]
+        return all(state.lag == 0 and state.pending == 0 for state in states)
+
+    def _workers(self, stream: str) -> Sequence[str]:
+        return self._consumers.get(stream, ())
 
 
 async def announce(database: Database, redis: Redis, letters: Sequence[Letter]) -> None:
@@ -98,32 +117,6 @@ async def announce(database: Database, redis: Redis, letters: Sequence[Letter]) 
     await streams.append(redis, [(letter.stream, letter.agent_id, letter.body) for letter in letters])
     async with database.queue() as db:
         await outbox.mark_published(db, _keys(letters), now=clock.now())
-
-
-@dataclass(frozen=True)
-class _Readers:
-    """Who must answer for the letters of a stream, and whether all of them are through with it: what one has not then was lost."""
-
-    workers: Sequence[str]
-    archivist: bool
-    are_through: bool
-
-
-async def _unanswered(database: Database, letters: Sequence[Letter], readers: Mapping[str, _Readers]) -> list[Letter]:
-    """Those the archive has not, or for which some worker has no receipt, of whatever ending, and holds none for another attempt."""
-    if not letters:
-        return []
-    keys = {(letter.agent_id, letter.event_id) for letter in letters}
-    async with database.read({agent for agent, _ in keys}) as db:
-        names = {name for one in readers.values() for name in one.workers}
-        answered = {name: await receipts.answered(db, name, keys) | await retries.held(db, name, keys) for name in names}
-        archived = await archive.held(db, keys)
-    return [
-        letter
-        for letter in letters
-        if any((letter.agent_id, letter.event_id) not in answered[name] for name in readers[letter.stream].workers)
-        or (readers[letter.stream].archivist and (letter.agent_id, letter.event_id, letter.stream) not in archived)
-    ]
 
 
 def _keys(letters: Sequence[Letter]) -> set[outbox.Key]:

@@ -173,7 +173,7 @@ def _is_behind(fact: Fact, thought: Considered, change: Change) -> bool:
 
 
 def _is_crowded(thought: Considered, found: Mapping[relations.Pair, Relation]) -> bool:
-    """Whether several of as many as it may be compared with merge or conflict with it; at a look again, none that was known to then."""
+    """Whether several of as many as it may be compared with merge or conflict with it; a look again leaves out what was known to."""
     told = [one.known or found.get(relations.pair(*one.matter.key)) for one in thought.compared]
     return len(told) == candidates.CANDIDATES and sum(one is not None and one.bears for one in told) > 1
 
